@@ -1,0 +1,23 @@
+// GET /credential: what the caller is and may do, from the principal that authentication has read.
+
+import type { MemberEndpoint } from '../core/endpoint.ts';
+import type { Principal } from '../core/principal.ts';
+import { getCredential } from './contract.ts';
+
+export const accessEndpoints: readonly MemberEndpoint[] = [
+  { contract: getCredential, run: async (_reader, principal) => presentCredential(principal) },
+];
+
+function presentCredential(principal: Principal): object {
+  return {
+    id: principal.credentialId,
+    kind: principal.kind,
+    merchant: { id: principal.merchant, name: principal.merchantName },
+    application: principal.application,
+    scopes: [...principal.scopes],
+    locations: principal.locations,
+    expires_at: principal.expiresAt,
+    last_used_at: principal.lastUsedAt,
+    rate_limit: null,
+  };
+}

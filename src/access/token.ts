@@ -1,0 +1,47 @@
+// Token strings: a prefix that secret scanners can find, 40 random base-62 characters (238 bits),
+// and a CRC-32 of all that, so that a mistyped token is refused without asking the database.
+
+import { createHash, randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const randomLength = 40;
+const checksumLength = 6;
+
+export const tokenShape = /^tb_(?:pat|oat)_[0-9A-Za-z]{46}$/;
+
+export function mintToken(kind: 'pat' | 'oat'): string {
+  const body = `tb_${kind}_${randomText(randomLength)}`;
+  return body + checksum(body);
+}
+
+/** Whether a string can be a token at all. */
+export function isToken(text: string): boolean {
+  return tokenShape.test(text) && text.endsWith(checksum(text.slice(0, -checksumLength)));
+}
+
+/** What is stored of a token, and what it is found by. */
+export function hashToken(token: string): Buffer {
+  return createHash('sha256').update(token, 'latin1').digest();
+}
+
+function checksum(text: string): string {
+  let rest = crc32(Buffer.from(text, 'latin1'));
+  let digits = '';
+  for (let i = 0; i < checksumLength; i += 1) {
+    digits = alphabet.charAt(rest % 62) + digits;
+    rest = Math.floor(rest / 62);
+  }
+  return digits;
+}
+
+/** Uniform characters: bytes from 248 on are drawn again, as 256 is no multiple of 62. */
+function randomText(length: number): string {
+  let text = '';
+  while (text.length < length) {
+    for (const byte of randomBytes(length)) {
+      if (byte < 248 && text.length < length) text += alphabet.charAt(byte % 62);
+    }
+  }
+  return text;
+}

@@ -1,0 +1,73 @@
+// Every number the service enforces, each with its reason. Times are in milliseconds and sizes in
+// bytes where the name says nothing else.
+
+export const limits = {
+  /** The interface document, section 8. */
+  pageSizeDefault: 50,
+  pageSizeMax: 200,
+  productFiltersMax: 100,
+  idempotencyKeyLengthMin: 16,
+  idempotencyKeyLengthMax: 255,
+
+  /** Any string up to here is looked up as an ID; ours have 30 or 31 characters. */
+  idLengthMax: 64,
+  /** The largest valid product (50 metadata pairs, 5,000 characters of text) fits in UTF-8. */
+  bodyBytesMax: 64 * 1024,
+  /** No resource nests deeper than 3; 8 leaves room and keeps recursion harmless. */
+  jsonDepthMax: 8,
+  /** 100 product filters of 64 characters each, percent-encoded names included, fit in 8 KiB. */
+  urlBytesMax: 8 * 1024,
+  headerBytesMax: 16 * 1024,
+  headerLinesMax: 100,
+  /** What the HTTP parser itself takes, above both limits so that we can answer 414 or 431. */
+  parserHeaderBytesMax: 32 * 1024,
+
+  /** A request's whole life. Longer than any chain of the waits below. */
+  requestDeadline: 10_000,
+  /** Half of the usual proxy time-out of 30 s; a phone on a bad line sends 64 KiB in less. */
+  requestReceiveTimeout: 15_000,
+  headersReceiveTimeout: 10_000,
+  connectionsCheckInterval: 2_000,
+  /** Longer than the 60 s after which common proxies drop an idle upstream connection. */
+  keepAliveTimeout: 65_000,
+  /** A client that does not read its answer is dropped after this. */
+  socketIdleTimeout: 30_000,
+  requestsPerSocketMax: 10_000,
+  connectionsMax: 20_000,
+  drainTimeout: 10_000,
+
+  /**
+   * idle < lock < statement < request: a frozen owner of a lock is ended by the database before
+   * those who wait for it give up. Set on the service's role by the migrations.
+   */
+  idleInTransactionTimeout: 1_000,
+  lockTimeout: 2_000,
+  statementTimeout: 3_000,
+  /** Beyond the server's own time-outs only a lost network explains silence. */
+  connectionSilenceTimeout: 4_000,
+
+  /** Waiting for a pooled connection longer than this means overload: 503. */
+  poolAcquireTimeout: 1_000,
+  poolWaitersPerConnectionMax: 64,
+  connectionLifetimeSeconds: 1_800,
+
+  /** How long a twin waits for the first request with its key. */
+  twinWait: 2_000,
+  /** One merchant may queue this many writes, far above the promised 256. */
+  queuedPerMerchantMax: 1_024,
+  queuedTotalMax: 8_192,
+  /** A write that waited this long for its turn is refused: the queue is longer than we can serve. */
+  queueWaitMax: 5_000,
+  /** Larger batches gain nothing and make everyone in them wait for the slowest. */
+  batchCommandsMax: 128,
+  /** An attempt of a batch is repeated at most this often with the same operation IDs. */
+  batchRetriesMax: 2,
+
+  quantityIntegerDigitsMax: 12,
+  quantityDecimalsMax: 5,
+  quantityLengthMax: 64,
+  amountIntegerDigitsMax: 12,
+
+  tokenDaysDefault: 90,
+  tokenDaysMax: 366,
+} as const;

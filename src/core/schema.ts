@@ -1,0 +1,76 @@
+// The schemas that several resources share. A schema here is plain JSON Schema and is published as
+// it stands; a named one (`$id`) becomes a component of the OpenAPI document.
+
+import Type, { type TSchema } from 'typebox';
+import type { Format } from './format.ts';
+import { type IdKind, idPrefixes } from './id.ts';
+import { limits } from './limits.ts';
+
+/** A value that may be absent (on a create) or null. Out, the member is present and null. */
+export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+/** A closed set of words: published as an enum, refused with the list of what is allowed. */
+export const oneOf = <const T extends string>(values: readonly T[], description: string) =>
+  Type.Unsafe<T>({ type: 'string', enum: [...values], description });
+
+/** A string of a named format; lengths count code points. */
+export const text = (format: Format, length: { min?: number; max: number }, description: string) =>
+  Type.String({
+    format,
+    ...(length.min === undefined ? {} : { minLength: length.min }),
+    maxLength: length.max,
+    description,
+  });
+
+/** An ID in an answer. */
+export const id = (kind: IdKind, description: string) =>
+  Type.String({ description, examples: [`${idPrefixes[kind]}01k9x3v7c2e4r8t1m5n6p0q9sa`] });
+
+/** An ID in a body: any string is looked up, so only its length can be wrong. */
+export const idIn = (kind: IdKind, description: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength: limits.idLengthMax,
+    description,
+    examples: [`${idPrefixes[kind]}01k9x3v7c2e4r8t1m5n6p0q9sa`],
+  });
+
+export const Timestamp = (description: string) =>
+  Type.String({ format: 'date-time', description, examples: ['2026-01-31T12:00:00.000Z'] });
+
+export const Version = Type.Integer({
+  minimum: 1,
+  description: 'Grows by one with every change; also the ETag.',
+});
+
+/** A quantity in an answer: canonical, so equal quantities are equal strings. */
+export const QuantityOut = (description: string) =>
+  Type.String({ pattern: '^-?(0|[1-9][0-9]*)(\\.[0-9]*[1-9])?$', description, examples: ['12.5'] });
+
+/** A quantity in a body: exact, never rounded. */
+export const QuantityIn = (description: string) =>
+  Type.String({
+    format: 'quantity',
+    maxLength: limits.quantityLengthMax,
+    description: `${description} At most 12 digits before the point and 5 after it.`,
+    examples: ['12.5'],
+  });
+
+const metadataKey = Type.String({ minLength: 1, maxLength: 40, format: 'text' });
+const metadataValue = Type.String({ maxLength: 500, format: 'text' });
+
+/** Up to 50 string pairs of the caller's own. */
+export const Metadata = Type.Record(Type.String(), metadataValue, {
+  propertyNames: metadataKey,
+  maxProperties: 50,
+  description: "Up to 50 pairs of the caller's own; keys to 40 characters, values to 500.",
+});
+
+/** Metadata in a PATCH: pairs are set, null deletes one, the others stay. */
+export const MetadataPatch = Type.Record(Type.String(), nullable(metadataValue), {
+  propertyNames: metadataKey,
+  maxProperties: 100,
+  description: 'Pairs to set; null deletes one; pairs not named stay.',
+});
+
+export const ExternalId = text('text', { max: 255 }, "The ID in the caller's own system; unique.");

@@ -1,0 +1,64 @@
+// The boundary to the database as types: stores make statements, other parts send them. Only
+// `database/` knows the driver, so this file is all that domains and the dispatcher see of it.
+
+/** One SQL statement with its parameters. `Row` is the shape of what it returns. */
+export interface Statement<Row = unknown> {
+  /** Unique per text: the server keeps the plan under this name for the connection's life. */
+  readonly name: string;
+  readonly text: string;
+  readonly values: readonly unknown[];
+  /** Never set; it carries the type of the rows. */
+  readonly __row?: Row;
+}
+
+/** A statement that must change exactly `rows` rows; anything else aborts its transaction. */
+export interface SaveStatement extends Statement {
+  readonly rows: number;
+}
+
+/** Runs one read at a time, each on its own fresh snapshot of the primary. */
+export interface Reader {
+  query<Row>(statement: Statement<Row>): Promise<Row[]>;
+}
+
+export interface Result {
+  /** What the server says it did, such as `SELECT` or `COMMIT`. */
+  readonly command: string;
+  readonly rows: readonly unknown[];
+}
+
+/** One connection held for one transaction. */
+export interface Connection {
+  /** Sends all statements as one round trip and rejects with the first that failed. */
+  send(statements: readonly Statement[]): Promise<readonly Result[]>;
+  /** Gives the connection back for reuse. Call it outside a transaction only. */
+  release(): void;
+  /** Closes the connection: its state is unknown. */
+  destroy(): void;
+}
+
+export interface Writer {
+  connect(): Promise<Connection>;
+}
+
+/**
+ * - `conflict`: deadlock, serialization, unique violation: the same work may succeed again.
+ * - `refused`: a value or constraint that will fail again however often it is tried.
+ * - `timeout`: a lock or statement time-out.
+ * - `lost`: the connection broke; what was sent may or may not have happened.
+ * - `away`: the server refuses work: going down, read-only, out of connections, or unreachable.
+ */
+export type FailureKind = 'conflict' | 'refused' | 'timeout' | 'lost' | 'away';
+
+/** Any failure of the database, sorted by what may be done about it. */
+export class DatabaseFailure extends Error {
+  readonly kind: FailureKind;
+  readonly sqlstate: string | undefined;
+
+  constructor(kind: FailureKind, sqlstate: string | undefined, cause: unknown) {
+    super(`database failure: ${kind}${sqlstate === undefined ? '' : ` (${sqlstate})`}`, { cause });
+    this.name = 'DatabaseFailure';
+    this.kind = kind;
+    this.sqlstate = sqlstate;
+  }
+}

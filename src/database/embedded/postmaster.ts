@@ -1,0 +1,215 @@
+// The server process: what its pid file says, whether it lives, starting it and ending it. A pid
+// file is believed only after a look at the process itself, because numbers are used again.
+
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { runAs } from './account.ts';
+import { type Cluster, dataArgument } from './cluster.ts';
+import { commandLineSettings } from './settings.ts';
+import { answers, remakeSocketDirectory, socketIn } from './socket.ts';
+
+export interface Running {
+  readonly pid: number;
+  readonly socketDirectory: string;
+  /** Its own word: it accepts connections. */
+  readonly ready: boolean;
+}
+
+export interface LaunchOptions {
+  /** The server ends with this process, however this process ends. */
+  readonly stopWithParent: boolean;
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+export interface Launch {
+  /** Why the server ended; undefined while it lives. */
+  failure(): string | undefined;
+  /** Ends a server that did not come up, also before it has written its pid file. */
+  end(): Promise<void>;
+  /** Lets the watcher of `stopWithParent` go, once the server is gone. */
+  release(): void;
+}
+
+/** A fast shutdown writes a checkpoint, at most shared_buffers; a slow disk takes its time. */
+const STOP_LIMIT_MS = 120_000;
+const LOGS_KEPT = 5;
+
+/**
+ * The shell becomes the server, so the pid is the server's; beside it, a shell that belongs to
+ * nobody reads the pipe on descriptor 3. It is orphaned on purpose: PostgreSQL would take a child
+ * it does not know for a crashed one. The signal is repeated, for it is lost on a server that
+ * has not yet installed its handlers.
+ */
+const WATCHED = `
+(while read -r line; do :; done
+ while kill -INT $$ 2>/dev/null; do sleep 0.1; done) <&3 >/dev/null 2>&1 &`;
+const LAUNCH_WATCHED = `(${WATCHED})\nexec "$@" 3<&-`;
+
+export function findRunning(cluster: Cluster): Running | undefined {
+  const lines = pidFile(cluster)?.split('\n') ?? [];
+  const pid = Number(lines[0]);
+  if (!Number.isInteger(pid) || pid <= 1 || !isOnThisDirectory(cluster, pid)) return undefined;
+  const socketDirectory = lines[4]?.trim() || cluster.socketDirectory;
+  return { pid, socketDirectory, ready: lines[7]?.trim() === 'ready' };
+}
+
+/** Starts a server where `findRunning` found none. */
+export async function launch(cluster: Cluster, options: LaunchOptions): Promise<Launch> {
+  remakeSocketDirectory(cluster);
+  await clearRemains(cluster);
+  pruneLogs(cluster);
+  const { layout, account } = cluster;
+  const server = [
+    join(cluster.binaries.directory, 'postgres'),
+    '-D',
+    dataArgument(layout.cluster, account),
+    ...commandLineSettings(cluster.socketDirectory, options.settings),
+  ];
+  const watched = ['/bin/sh', '-c', LAUNCH_WATCHED, 'sh', ...server];
+  const [command = '', ...args] = options.stopWithParent ? watched : server;
+  rmSync(layout.startLog, { force: true });
+  const log = openSync(layout.startLog, 'wx', 0o600);
+  const startedAt = Date.now();
+  try {
+    const child = spawn(command, args, {
+      ...runAs(account),
+      cwd: layout.cluster,
+      // Its own session: Ctrl-C in a terminal goes to every process of the terminal's.
+      detached: true,
+      stdio: ['ignore', log, log, options.stopWithParent ? 'pipe' : 'ignore'],
+    });
+    return launched(child, () => lastWords(cluster, startedAt));
+  } finally {
+    closeSync(log);
+  }
+}
+
+/** Fast mode: open transactions are rolled back, clients are sent away, a checkpoint is made. */
+export async function shutDown(cluster: Cluster, pid: number): Promise<void> {
+  const deadline = Date.now() + STOP_LIMIT_MS;
+  if (isOnThisDirectory(cluster, pid)) process.kill(pid, 'SIGINT');
+  while (isOnThisDirectory(cluster, pid)) {
+    if (Date.now() > deadline) {
+      throw new Error(`PostgreSQL (process ${pid}) did not stop within ${STOP_LIMIT_MS / 1000} s.`);
+    }
+    await sleep(10);
+  }
+}
+
+/** Log files rotate at 10 MB and are never deleted by PostgreSQL itself. */
+export function pruneLogs(cluster: Cluster): void {
+  const directory = join(cluster.layout.cluster, 'log');
+  if (!existsSync(directory)) return;
+  const old = readdirSync(directory).sort().slice(0, -LOGS_KEPT);
+  for (const name of old) rmSync(join(directory, name), { force: true });
+}
+
+function pidFile(cluster: Cluster): string | undefined {
+  try {
+    return readFileSync(join(cluster.layout.cluster, 'postmaster.pid'), 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+function isOnThisDirectory(cluster: Cluster, pid: number): boolean {
+  const directory = cluster.layout.cluster;
+  if (!existsSync('/proc/self/cwd')) {
+    const pgCtl = join(cluster.binaries.directory, 'pg_ctl');
+    return spawnSync(pgCtl, ['status', '-D', directory], runAs(cluster.account)).status === 0;
+  }
+  try {
+    if (!readFileSync(`/proc/${pid}/comm`, 'utf8').includes('postgres')) return false;
+    const [its, ours] = [statSync(`/proc/${pid}/cwd`), statSync(directory)];
+    return its.dev === ours.dev && its.ino === ours.ino;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * PostgreSQL removes a pid file whose process is gone, with more checks than we have. It refuses
+ * to start when the number now belongs to another process of the same user, or when the machine
+ * lost power before the file was written: only then do we remove it.
+ */
+async function clearRemains(cluster: Cluster): Promise<void> {
+  if (await answers(cluster.socketDirectory)) {
+    throw new Error(
+      `A PostgreSQL that cannot be seen from here answers on ${cluster.socketDirectory}: is ` +
+        `${cluster.layout.root} in use by another container? Stop that one first.`,
+    );
+  }
+  const socket = socketIn(cluster.socketDirectory);
+  rmSync(socket, { force: true });
+  rmSync(`${socket}.lock`, { force: true });
+  const content = pidFile(cluster);
+  if (content === undefined) return;
+  const pid = Number(content.split('\n')[0]);
+  if (!Number.isInteger(pid) || pid <= 1 || exists(pid)) {
+    rmSync(join(cluster.layout.cluster, 'postmaster.pid'), { force: true });
+  }
+}
+
+function exists(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
+function launched(child: ChildProcess, lastWords: () => string): Launch {
+  let ended: string | undefined;
+  child.once('error', (error) => {
+    ended = `it could not be run: ${error.message}`;
+  });
+  child.once('exit', (code, signal) => {
+    ended = `it ended with ${signal ?? code}: ${lastWords()}`;
+  });
+  child.unref();
+  const pipe = child.stdio[3];
+  if (pipe instanceof Socket) {
+    pipe.unref();
+    pipe.on('error', () => pipe.destroy());
+  }
+  const release = () => {
+    if (pipe instanceof Socket) pipe.destroy();
+  };
+  return {
+    failure: () => ended,
+    release,
+    end: async () => {
+      const deadline = Date.now() + STOP_LIMIT_MS;
+      while (ended === undefined && Date.now() < deadline) {
+        child.kill('SIGINT');
+        await sleep(20);
+      }
+      release();
+    },
+  };
+}
+
+/** The start log comes first: a newer log of the server exists only if it got further. */
+function lastWords({ layout }: Cluster, startedAt: number): string {
+  const directory = join(layout.cluster, 'log');
+  const logs = existsSync(directory) ? readdirSync(directory).sort() : [];
+  const files = [layout.startLog, ...logs.slice(-1).map((name) => join(directory, name))];
+  for (const file of files) {
+    if (statSync(file).mtimeMs < startedAt - 1_000) continue;
+    const lines = readFileSync(file, 'utf8').split('\n');
+    const telling = lines.filter((line) => /(FATAL|PANIC|ERROR|HINT):|^[a-z]+: /.test(line));
+    if (telling.length > 0) return telling.slice(-3).join(' | ');
+  }
+  return `see ${files.join(' and ')}`;
+}

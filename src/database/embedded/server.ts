@@ -1,0 +1,73 @@
+// The private PostgreSQL server of a data directory: what Tallybook runs on when no DATABASE_URL
+// is set. It is a real server with nothing about durability turned off; it survives a killed
+// Tallybook, the next start joins it, and the last process that uses it stops it.
+
+import { chooseAccount } from './account.ts';
+import { type Cluster, makeRoot, preparedCluster } from './cluster.ts';
+import { makeDatabase, ownerUrl, serviceUrl } from './connection.ts';
+import { isInitialised, layoutOf } from './directory.ts';
+import { type Joined, type JoinOptions, joinServer, type Log } from './join.ts';
+import { withLock } from './lock.ts';
+import { Supervisor } from './supervisor.ts';
+
+export { isInitialised };
+
+export interface EmbeddedServer {
+  /** The owner of the database `tallybook`, over the Unix socket. */
+  readonly ownerUrl: string;
+  /** The role `tallybook_service` with its password; the migrations create it. */
+  readonly serviceUrl: string;
+  /** Whether a server already ran on this data directory and was joined. */
+  readonly adopted: boolean;
+  /**
+   * Stops the server, unless others are connected: then it is left running for them. Close your
+   * own connections first. May be called again.
+   */
+  stop(): Promise<void>;
+}
+
+export interface EmbeddedServerOptions {
+  readonly dataDirectory: string;
+  /** The bin folder of another PostgreSQL than the packaged one. */
+  readonly binDirectory?: string | undefined;
+  readonly log: Log;
+  /** For tests: the server stops when this process ends, also when it is killed. */
+  readonly stopWithParent?: boolean;
+  /** PostgreSQL settings on top; those that protect data and privacy cannot be changed. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+export async function startEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
+  const { dataDirectory, binDirectory, log, stopWithParent = false, settings = {} } = options;
+  const layout = layoutOf(dataDirectory);
+  // Before the lock, which could not be made in a directory of somebody else's.
+  chooseAccount(layout.cluster);
+  makeRoot(layout.root);
+  const abort = new AbortController();
+  const joinOptions = { log, stopWithParent, settings, signal: abort.signal };
+  const notice = (message: string) => log({}, message);
+  const joined = await withLock(layout.lock, { notice }, async () =>
+    joinWithDatabase(await preparedCluster(layout, binDirectory), joinOptions),
+  );
+  const supervisor = new Supervisor(joined, joinOptions, abort);
+  const adopted = joined.launch === undefined;
+  log({ adopted, dataDirectory: layout.root }, 'PostgreSQL is ready');
+  return {
+    ownerUrl: ownerUrl(joined.cluster),
+    serviceUrl: serviceUrl(joined.cluster),
+    adopted,
+    stop: () => supervisor.stop(),
+  };
+}
+
+async function joinWithDatabase(cluster: Cluster, options: JoinOptions): Promise<Joined> {
+  const joined = await joinServer(cluster, options);
+  try {
+    await makeDatabase(joined.keeper.client);
+    return joined;
+  } catch (error) {
+    void joined.keeper.client.end().catch(() => undefined);
+    await joined.launch?.end();
+    throw error;
+  }
+}

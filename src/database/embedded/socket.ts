@@ -1,0 +1,96 @@
+// The directory of the server's Unix socket. PostgreSQL refuses a path over 107 bytes, and Node
+// silently cuts one off, so the directory may lie outside the data directory; its path is kept
+// there and must stay the same over restarts, because connection strings hold it.
+
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { type Account, canEnter, handOver } from './account.ts';
+import { type Layout, writeDurably } from './directory.ts';
+
+const FILE_NAME = '.s.PGSQL.5432';
+/** `sun_path` of Linux less the closing zero; on macOS it is 104 bytes in all. */
+const LONGEST_PATH = process.platform === 'darwin' ? 103 : 107;
+
+export function socketIn(directory: string): string {
+  return join(directory, FILE_NAME);
+}
+
+export function keptSocketDirectory(layout: Layout, account: Account): string {
+  const kept = existsSync(layout.socketPath) ? readFileSync(layout.socketPath, 'utf8').trim() : '';
+  if (kept !== '' && usable(kept, account)) return kept;
+  const chosen = newSocketDirectory(layout, account);
+  keepSocketDirectory(layout, chosen);
+  return chosen;
+}
+
+export function keepSocketDirectory(layout: Layout, directory: string): void {
+  writeDurably(layout.socketPath, `${directory}\n`);
+}
+
+/** Temporary directories are cleaned; the path may not change, for clients hold it. */
+export function remakeSocketDirectory(place: { socketDirectory: string; account: Account }): void {
+  if (usable(place.socketDirectory, place.account)) return;
+  throw new Error(
+    `${place.socketDirectory} is no longer a directory of user "${place.account.name}" only: ` +
+      'start Tallybook again, and it takes another one.',
+  );
+}
+
+/** A directory outside the data directory is somebody else's to clean up, if not ours. */
+export function dropSocketDirectory(layout: Layout, directory: string): void {
+  if (dirname(directory) === layout.root) return;
+  try {
+    rmdirSync(directory);
+  } catch {
+    // Not empty or gone already: the next start looks at it again.
+  }
+}
+
+/** Whether something accepts connections on the socket of this directory. */
+export async function answers(directory: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(socketIn(directory));
+    const finish = (result: boolean) => {
+      socket.destroy();
+      resolve(result);
+    };
+    socket.once('connect', () => finish(true));
+    socket.once('error', () => finish(false));
+    socket.setTimeout(1_000, () => finish(true));
+  });
+}
+
+/** Makes it again when the temporary directory was cleaned, and refuses one that is not ours. */
+function usable(directory: string, account: Account): boolean {
+  if (!fits(directory) || !canEnter(dirname(directory), account)) return false;
+  try {
+    mkdirSync(directory, { mode: 0o700 });
+    handOver(directory, account);
+  } catch {
+    // It exists: the look below decides.
+  }
+  const found = lstatSync(directory, { throwIfNoEntry: false });
+  return found?.isDirectory() === true && found.uid === account.uid && (found.mode & 0o077) === 0;
+}
+
+function newSocketDirectory(layout: Layout, account: Account): string {
+  const inside = join(layout.root, 'postgres.socket.d');
+  if (usable(inside, account)) return inside;
+  for (const parent of [tmpdir(), '/tmp']) {
+    if (!fits(join(parent, 'tallybook-XXXXXX')) || !canEnter(parent, account)) continue;
+    const directory = mkdtempSync(join(parent, 'tallybook-'));
+    handOver(directory, account);
+    return directory;
+  }
+  throw new Error(
+    `No place for the database socket: ${layout.root} and ${tmpdir()} are too long (over ` +
+      `${LONGEST_PATH} bytes with the file name) or closed to user "${account.name}". Set TMPDIR ` +
+      'to a short directory that this user can enter.',
+  );
+}
+
+function fits(directory: string): boolean {
+  return Buffer.byteLength(socketIn(directory)) <= LONGEST_PATH;
+}

@@ -1,0 +1,47 @@
+// Sorts what the driver throws by what may be done about it. No database error is ever turned into
+// an answer about the caller's data: the rules decide that, before the constraints have to.
+
+import { DatabaseFailure, type FailureKind } from '../core/statement.ts';
+
+/** SQLSTATEs, PostgreSQL manual appendix A. Anything not named here is `refused`. */
+const kinds: Readonly<Record<string, FailureKind>> = {
+  '40001': 'conflict', // serialization_failure
+  '40P01': 'conflict', // deadlock_detected
+  '23505': 'conflict', // unique_violation: what `load` read was stale
+  '55P03': 'timeout', // lock_not_available
+  '57014': 'timeout', // query_canceled by statement_timeout
+  '25P03': 'lost', // idle_in_transaction_session_timeout ended the connection
+  '25P04': 'lost', // transaction_timeout
+  '57P01': 'lost', // admin_shutdown: also one terminated backend, so it is worth one more try
+  '57P02': 'lost', // crash_shutdown of a sibling
+  '57P03': 'away', // cannot_connect_now
+  '57P05': 'lost', // idle_session_timeout
+  '25006': 'away', // read_only_sql_transaction: we reached a standby
+};
+
+const classes: Readonly<Record<string, FailureKind>> = {
+  '08': 'lost', // connection exceptions
+  '53': 'away', // out of connections, memory or disk
+  '58': 'away', // input or output error of the server's system
+  '28': 'away', // authentication: the server is not ours to use at the moment
+};
+
+/** Network errors that say the server was never reached. */
+const unreachable = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTFOUND', 'EHOSTUNREACH', 'ETIMEDOUT']);
+
+export function databaseFailure(error: unknown): DatabaseFailure {
+  if (error instanceof DatabaseFailure) return error;
+  const code = errorCode(error);
+  if (code !== undefined && /^[0-9A-Z]{5}$/.test(code)) {
+    return new DatabaseFailure(kinds[code] ?? classes[code.slice(0, 2)] ?? 'refused', code, error);
+  }
+  const isAway =
+    (code !== undefined && unreachable.has(code)) ||
+    (error instanceof Error && error.message.startsWith('timeout exceeded when trying to connect'));
+  return new DatabaseFailure(isAway ? 'away' : 'lost', undefined, error);
+}
+
+function errorCode(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}

@@ -1,0 +1,109 @@
+// The two roles: migrations run as the schema's owner, the service as a role that can append to
+// the ledger but never change or remove what it holds. Its time-outs are set on the role, because
+// a transaction-mode pooler forwards no session settings.
+
+import pg from 'pg';
+import { limits } from '../core/limits.ts';
+
+const settings: Readonly<Record<string, string>> = {
+  timezone: 'UTC',
+  default_transaction_isolation: 'read committed',
+  idle_in_transaction_session_timeout: `${limits.idleInTransactionTimeout}ms`,
+  lock_timeout: `${limits.lockTimeout}ms`,
+  statement_timeout: `${limits.statementTimeout}ms`,
+  client_connection_check_interval: '2s',
+  tcp_keepalives_idle: '10s',
+};
+
+const rights = `
+  grant usage on schema public to %ROLE%;
+  grant select on all tables in schema public to %ROLE%;
+  grant execute on all functions in schema public to %ROLE%;
+  grant insert on merchants, credentials, credential_tokens, customers, products, locations,
+    operations, inventory_levels, inventory_movements to %ROLE%;
+  grant update (scopes, all_locations, location_ids, last_used_at, revoked_at)
+    on credentials to %ROLE%;
+  grant update (expires_at) on credential_tokens to %ROLE%;
+  grant update on customers, products, locations to %ROLE%;
+  grant update (status, resource_id, error_code, error_details) on operations to %ROLE%;
+  grant update (quantity, sequence, last_movement_id, updated_at) on inventory_levels to %ROLE%;
+`;
+
+/** Creates the service's role if need be and gives it its rights. Returns whether it is the owner. */
+export async function ensureServiceRole(owner: pg.Client, serviceUrl: string): Promise<boolean> {
+  const service = new pg.Client({ connectionString: serviceUrl });
+  const name = service.user ?? '';
+  const { rows } = await owner.query<{ current: string; database: string; exists: boolean }>(
+    `select current_user as current, current_database() as database,
+       exists (select from pg_roles where rolname = $1) as exists`,
+    [name],
+  );
+  const [found] = rows;
+  const isOwner = found === undefined || found.current === name;
+  const role = owner.escapeIdentifier(name);
+  await owner.query('begin');
+  // Two starting processes would otherwise update the same catalogue rows at once and fail.
+  await owner.query('select from schema_migrations where number = 0 for update');
+  if (!isOwner) {
+    const password = owner.escapeLiteral(service.password ?? '');
+    if (!found.exists) await owner.query(`create role ${role} login password ${password}`);
+    await owner.query(rights.replaceAll('%ROLE%', role));
+  }
+  const database = owner.escapeIdentifier(found?.database ?? '');
+  for (const [setting, value] of Object.entries(settings)) {
+    const literal = owner.escapeLiteral(value);
+    await owner.query(`alter role ${role} in database ${database} set ${setting} = ${literal}`);
+  }
+  await owner.query('commit');
+  return isOwner;
+}
+
+/**
+ * Refuses a database that could lose or mix up what it acknowledged.
+ * @throws Error naming every setting that is wrong and how to mend it.
+ */
+export async function assertSafe(serviceUrl: string, schemaVersion: number): Promise<void> {
+  const client = new pg.Client({ connectionString: serviceUrl, application_name: 'tallybook' });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    const { rows } = await client.query<Record<string, string>>(`select
+      current_setting('server_version_num') as version, current_setting('fsync') as fsync,
+      current_setting('full_page_writes') as full_page_writes,
+      current_setting('synchronous_commit') as synchronous_commit,
+      current_setting('transaction_isolation') as isolation, current_setting('timezone') as timezone,
+      current_setting('lock_timeout') as lock_timeout,
+      current_setting('statement_timeout') as statement_timeout,
+      current_setting('idle_in_transaction_session_timeout') as idle_timeout,
+      (select max(number) from schema_migrations) as schema`);
+    const faults = unsafeSettings(rows[0] ?? {}, schemaVersion);
+    if (faults.length > 0)
+      throw new Error(`this database is not safe to use: ${faults.join('; ')}`);
+  } finally {
+    await client.end();
+  }
+}
+
+function unsafeSettings(found: Record<string, string>, schemaVersion: number): string[] {
+  const faults: string[] = [];
+  if (Number(found.version) < 150000) faults.push('PostgreSQL is older than 15');
+  for (const name of ['fsync', 'full_page_writes']) {
+    if (found[name] !== 'on') faults.push(`${name} is ${found[name]}, it must be on`);
+  }
+  if (['off', 'local', 'remote_write'].includes(found.synchronous_commit ?? 'off')) {
+    faults.push(`synchronous_commit is ${found.synchronous_commit}, it must be on`);
+  }
+  if (found.isolation !== 'read committed') {
+    faults.push(`default_transaction_isolation is ${found.isolation}, not read committed`);
+  }
+  const timeouts = { lock_timeout: '2s', statement_timeout: '3s', idle_timeout: '1s' };
+  for (const [name, value] of Object.entries({ ...timeouts, timezone: 'UTC' })) {
+    if (found[name] !== value) {
+      faults.push(`${name} is ${found[name]}, not ${value}: run "tallybook migrate"`);
+    }
+  }
+  if (Number(found.schema) !== schemaVersion) {
+    faults.push(`the schema is at version ${found.schema}, not ${schemaVersion}: migrate it`);
+  }
+  return faults;
+}

@@ -1,0 +1,189 @@
+// The rule of an adjustment, judged on the locked level: what the target changes, or why it may
+// not. Later commands of the same batch see the level as earlier ones leave it.
+
+import {
+  canonicalQuantity,
+  decimalPlaces,
+  type Quantity,
+  subtract,
+  zero,
+} from '../core/decimal.ts';
+import type { Command, Decision } from '../core/endpoint.ts';
+import { mintIdAfter } from '../core/id.ts';
+import type { Detail, ProblemCode } from '../core/problem.ts';
+
+/** The body of an adjustment, normalised. */
+export interface Adjust {
+  readonly product_id: string;
+  readonly location_id: string;
+  readonly target_quantity: Quantity;
+  readonly reason: string;
+  readonly expected_quantity: Quantity | null;
+  readonly note: string | null;
+  readonly reference: string | null;
+}
+
+export interface LevelRow {
+  readonly product_id: string;
+  readonly location_id: string;
+  readonly quantity: string;
+  /** 0 for a pair that never moved. */
+  readonly sequence: number;
+  readonly last_movement_id: string | null;
+  readonly updated_at: string | null;
+}
+
+export interface ProductRow {
+  readonly id: string;
+  readonly status: string;
+  readonly inventory_tracked: boolean;
+  readonly unit_precision: number;
+}
+
+/** What adjustments are decided on. Levels are the batch's own working copy. */
+export interface InventoryState {
+  readonly levels: Map<string, LevelRow>;
+  readonly products: ReadonlyMap<string, ProductRow>;
+  readonly activeLocations: ReadonlySet<string>;
+}
+
+export interface MovementRow {
+  readonly id: string;
+  readonly sequence: number;
+  readonly product_id: string;
+  readonly location_id: string;
+  readonly type: string;
+  readonly reason: string;
+  readonly quantity_before: string;
+  readonly quantity_delta: string;
+  readonly quantity_after: string;
+  readonly note: string | null;
+  readonly reference: string | null;
+  readonly operation_id: string;
+  readonly credential_id: string;
+  readonly actor_kind: string;
+  readonly application_id: string | null;
+  readonly recorded_at: string;
+}
+
+/** A movement to save, with the level as it leaves it. */
+export interface Movement {
+  readonly movement: MovementRow;
+  readonly level: LevelRow;
+}
+
+export const levelKey = (pair: { product_id: string; location_id: string }): string =>
+  `${pair.product_id} ${pair.location_id}`;
+
+export function decideAdjustment(
+  state: InventoryState,
+  command: Command<Adjust>,
+  now: string,
+): Decision<Movement> {
+  const { body } = command;
+  const refusal = refusalByProduct(state.products.get(body.product_id), body);
+  if (refusal !== undefined) return refusal;
+  if (!state.activeLocations.has(body.location_id)) {
+    return refuse('location_inactive', 'location_id', 'names an inactive location');
+  }
+  const level = state.levels.get(levelKey(body)) ?? neverMoved(body);
+  const current = canonicalQuantity(level.quantity);
+  if (body.expected_quantity !== null && body.expected_quantity !== current) {
+    const message = `is not the current quantity, ${current}`;
+    return refuse('inventory_quantity_mismatch', 'expected_quantity', message, {
+      current_quantity: current,
+    });
+  }
+  if (body.target_quantity === current) {
+    return refuse('inventory_no_change', 'target_quantity', 'equals the current quantity', {
+      current_quantity: current,
+    });
+  }
+  const change = move(level, current, command, now);
+  state.levels.set(levelKey(body), change.level);
+  return { kind: 'succeeded', resourceId: change.movement.id, change };
+}
+
+function refusalByProduct(
+  product: ProductRow | undefined,
+  body: Adjust,
+): Decision<never> | undefined {
+  if (product === undefined) {
+    return refuse('product_not_found', 'product_id', 'names no product');
+  }
+  if (product.status === 'archived') {
+    return refuse('product_archived', 'product_id', 'names an archived product');
+  }
+  if (!product.inventory_tracked) {
+    return refuse('inventory_not_tracked', 'product_id', 'names a product that is not tracked');
+  }
+  const details = (['target_quantity', 'expected_quantity'] as const).flatMap((field): Detail[] => {
+    const places = decimalPlaces(body[field] ?? zero);
+    if (places <= product.unit_precision) return [];
+    const message = `must have at most ${product.unit_precision} decimal places, as its unit has`;
+    return [{ field, code: 'too_many_decimal_places', message }];
+  });
+  if (details.length === 0) return undefined;
+  return { kind: 'rejected', code: 'validation_failed', details };
+}
+
+/**
+ * The next movement of a level. IDs and times never go back within a level, whatever the clocks of
+ * the processes say, so that the order of IDs is the order of sequences.
+ */
+function move(level: LevelRow, current: Quantity, command: Command<Adjust>, now: string): Movement {
+  const { body, actor } = command;
+  const id = mintIdAfter('movement', level.last_movement_id ?? undefined);
+  const sequence = level.sequence + 1;
+  const recordedAt = level.updated_at !== null && level.updated_at > now ? level.updated_at : now;
+  const { product_id, location_id } = body;
+  return {
+    movement: {
+      id,
+      sequence,
+      product_id,
+      location_id,
+      type: 'adjustment',
+      reason: body.reason,
+      quantity_before: current,
+      quantity_delta: subtract(body.target_quantity, current),
+      quantity_after: body.target_quantity,
+      note: body.note,
+      reference: body.reference,
+      operation_id: command.operationId,
+      credential_id: actor.credential_id,
+      actor_kind: actor.kind,
+      application_id: actor.application_id,
+      recorded_at: recordedAt,
+    },
+    level: {
+      product_id,
+      location_id,
+      quantity: body.target_quantity,
+      sequence,
+      last_movement_id: id,
+      updated_at: recordedAt,
+    },
+  };
+}
+
+function neverMoved(pair: { product_id: string; location_id: string }): LevelRow {
+  const { product_id, location_id } = pair;
+  return {
+    product_id,
+    location_id,
+    quantity: zero,
+    sequence: 0,
+    last_movement_id: null,
+    updated_at: null,
+  };
+}
+
+function refuse(
+  code: ProblemCode,
+  field: string,
+  message: string,
+  extra: Record<string, unknown> = {},
+): Decision<never> {
+  return { kind: 'rejected', code, details: [{ field, code, message, ...extra }] };
+}

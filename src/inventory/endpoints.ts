@@ -1,0 +1,194 @@
+// The endpoints of inventory: which contract, which functions.
+
+import { canonicalQuantity } from '../core/decimal.ts';
+import type {
+  CollectionEndpoint,
+  Command,
+  Endpoint,
+  MemberEndpoint,
+  WriteEndpoint,
+} from '../core/endpoint.ts';
+import { fetchSize, takePage } from '../core/page.ts';
+import type { MerchantId, Principal } from '../core/principal.ts';
+import { Problem } from '../core/problem.ts';
+import { productExists } from '../products/store.ts';
+import {
+  type Adjust,
+  decideAdjustment,
+  type InventoryState,
+  type LevelRow,
+  levelKey,
+  type Movement,
+  type MovementRow,
+  type ProductRow,
+} from './adjust.ts';
+import * as contract from './contract.ts';
+import * as store from './store.ts';
+
+const adjust: WriteEndpoint<Adjust, InventoryState, Movement, store.AdjustmentRow> = {
+  contract: contract.adjustInventory,
+  load: loadAdjustments,
+  decide: decideAdjustment,
+  save: (merchant, changes) => [
+    store.saveLevels(merchant, lastLevels(changes)),
+    store.saveMovements(
+      merchant,
+      changes.map((change) => change.movement),
+    ),
+  ],
+  row: ({ movement, level }) => ({
+    ...movement,
+    level_quantity: level.quantity,
+    level_sequence: level.sequence,
+    level_last_movement_id: level.last_movement_id ?? '',
+    level_updated_at: level.updated_at ?? '',
+  }),
+  find: store.findAdjustments,
+  present: presentAdjustment,
+};
+
+const getMovement: MemberEndpoint = {
+  contract: contract.getMovement,
+  async run(reader, principal, id) {
+    const statement = store.findMovement(principal.merchant, id, locationsOf(principal));
+    const [row] = await reader.query(statement);
+    return row === undefined ? undefined : presentMovement(row);
+  },
+};
+
+const listMovements: CollectionEndpoint<typeof contract.listMovements> = {
+  contract: contract.listMovements,
+  async run(reader, { principal, location, query, page }) {
+    const rows = await reader.query(
+      store.listMovements({
+        merchant: principal.merchant,
+        locations: location === undefined ? locationsOf(principal) : [location],
+        products: query.product_id,
+        reason: query.reason,
+        operation: query.operation_id,
+        recordedAfter: query.recorded_after,
+        recordedBefore: query.recorded_before,
+        order: query.order ?? 'desc',
+        after: page.after,
+        limit: fetchSize(page),
+      }),
+    );
+    return takePage(rows, page, (row) => row.id, presentMovement);
+  },
+};
+
+const listLevels: CollectionEndpoint<typeof contract.listLevels> = {
+  contract: contract.listLevels,
+  async run(reader, { principal, location, query, page }) {
+    if (location === undefined) throw new Problem('location_not_granted');
+    const rows = await reader.query(
+      store.listLevels({
+        merchant: principal.merchant,
+        location,
+        products: query.product_id,
+        updatedAfter: query.updated_after,
+        after: page.after,
+        limit: fetchSize(page),
+      }),
+    );
+    return takePage(rows, page, (row) => row.product_id, presentLevel);
+  },
+};
+
+const listProductLevels: CollectionEndpoint<typeof contract.listProductLevels> = {
+  contract: contract.listProductLevels,
+  async run(reader, { principal, id, page }) {
+    const { merchant } = principal;
+    const [product] = await reader.query(productExists(merchant, id));
+    if (product === undefined) throw new Problem('not_found');
+    const locations = locationsOf(principal);
+    const limit = fetchSize(page);
+    const rows = await reader.query(
+      store.listProductLevels({ merchant, product: id, locations, after: page.after, limit }),
+    );
+    return takePage(rows, page, (row) => row.location_id, presentLevel);
+  },
+};
+
+export const inventoryEndpoints: readonly Endpoint[] = [
+  listLevels,
+  listProductLevels,
+  listMovements,
+  getMovement,
+  adjust,
+];
+
+function loadAdjustments(merchant: MerchantId, commands: readonly Command<Adjust>[]) {
+  const productIds = [...new Set(commands.map(({ body }) => body.product_id))];
+  const locationIds = [...new Set(commands.map(({ body }) => body.location_id))];
+  return {
+    statements: [
+      store.createLevels(merchant, commands),
+      store.lockLevels(merchant, commands),
+      store.findProducts(merchant, productIds),
+      store.findActiveLocations(merchant, locationIds),
+    ],
+    state([, levels = [], products = [], locations = []]: readonly (readonly unknown[])[]) {
+      return {
+        levels: new Map((levels as LevelRow[]).map((level) => [levelKey(level), level])),
+        products: new Map((products as ProductRow[]).map((product) => [product.id, product])),
+        activeLocations: new Set((locations as { id: string }[]).map(({ id }) => id)),
+      };
+    },
+  };
+}
+
+/** Several movements of one level leave one row: the last. */
+function lastLevels(changes: readonly Movement[]): LevelRow[] {
+  return [...new Map(changes.map(({ level }) => [levelKey(level), level])).values()];
+}
+
+function locationsOf(principal: Principal): store.Locations {
+  return principal.locations === 'all' ? null : principal.locations;
+}
+
+function presentMovement(row: MovementRow): object {
+  return {
+    id: row.id,
+    sequence: row.sequence,
+    product_id: row.product_id,
+    location_id: row.location_id,
+    type: row.type,
+    reason: row.reason,
+    quantity_before: canonicalQuantity(row.quantity_before),
+    quantity_delta: canonicalQuantity(row.quantity_delta),
+    quantity_after: canonicalQuantity(row.quantity_after),
+    note: row.note,
+    reference: row.reference,
+    operation_id: row.operation_id,
+    actor: {
+      credential_id: row.credential_id,
+      kind: row.actor_kind,
+      application_id: row.application_id,
+    },
+    recorded_at: row.recorded_at,
+  };
+}
+
+function presentLevel(row: LevelRow): object {
+  return {
+    product_id: row.product_id,
+    location_id: row.location_id,
+    quantity: canonicalQuantity(row.quantity),
+    version: row.sequence,
+    last_movement_id: row.last_movement_id,
+    updated_at: row.updated_at,
+  };
+}
+
+function presentAdjustment(row: store.AdjustmentRow): object {
+  const level: LevelRow = {
+    product_id: row.product_id,
+    location_id: row.location_id,
+    quantity: row.level_quantity,
+    sequence: row.level_sequence,
+    last_movement_id: row.level_last_movement_id,
+    updated_at: row.level_updated_at,
+  };
+  return { ...presentMovement(row), level: presentLevel(level) };
+}

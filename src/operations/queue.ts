@@ -1,0 +1,103 @@
+// Who runs next. Writes wait in one group per merchant and operation type; the oldest group goes
+// first, its rest to the tail, so merchants take turns, and no merchant holds more than half of the
+// workers. No timer: an idle service runs a write at once, a busy one batches what has waited.
+
+import { limits } from '../core/limits.ts';
+import { Problem } from '../core/problem.ts';
+
+interface Waiting<Item> {
+  readonly item: Item;
+  readonly since: number;
+}
+
+interface Group<Item> {
+  readonly merchant: string;
+  readonly waiting: Waiting<Item>[];
+  isQueued: boolean;
+}
+
+export class FairQueue<Item> {
+  readonly #groups = new Map<string, Group<Item>>();
+  readonly #order: Group<Item>[] = [];
+  readonly #running = new Map<string, number>();
+  readonly #queuedBy = new Map<string, number>();
+  readonly #runningPerMerchantMax: number;
+  #queued = 0;
+
+  constructor(workers: number) {
+    this.#runningPerMerchantMax = Math.max(1, Math.ceil(workers / 2));
+  }
+
+  get length(): number {
+    return this.#queued;
+  }
+
+  /**
+   * Lines an item up behind its like.
+   * @throws Problem service_unavailable when the line is longer than can be served in time.
+   */
+  add(merchant: string, type: string, item: Item): void {
+    const queuedBy = this.#queuedBy.get(merchant) ?? 0;
+    const group = this.#groupOf(merchant, type);
+    const oldest = group.waiting[0];
+    const now = performance.now();
+    if (
+      this.#queued >= limits.queuedTotalMax ||
+      queuedBy >= limits.queuedPerMerchantMax ||
+      (oldest !== undefined && now - oldest.since > limits.queueWaitMax)
+    ) {
+      throw overloaded();
+    }
+    group.waiting.push({ item, since: now });
+    this.#queuedBy.set(merchant, queuedBy + 1);
+    this.#queued += 1;
+    this.#enqueue(group);
+  }
+
+  /** The next batch that may run now. `done` must be called once it has. */
+  take(): { readonly items: readonly Item[]; done(): void } | undefined {
+    const index = this.#order.findIndex(
+      (group) => (this.#running.get(group.merchant) ?? 0) < this.#runningPerMerchantMax,
+    );
+    const [group] = index < 0 ? [] : this.#order.splice(index, 1);
+    if (group === undefined) return undefined;
+    group.isQueued = false;
+    const items = group.waiting.splice(0, limits.batchCommandsMax).map(({ item }) => item);
+    this.#queued -= items.length;
+    adjust(this.#queuedBy, group.merchant, -items.length);
+    adjust(this.#running, group.merchant, 1);
+    if (group.waiting.length > 0) this.#enqueue(group);
+    return { items, done: () => adjust(this.#running, group.merchant, -1) };
+  }
+
+  #groupOf(merchant: string, type: string): Group<Item> {
+    const name = `${merchant} ${type}`;
+    let group = this.#groups.get(name);
+    if (group === undefined) {
+      group = { merchant, waiting: [], isQueued: false };
+      this.#groups.set(name, group);
+    }
+    return group;
+  }
+
+  #enqueue(group: Group<Item>): void {
+    if (group.isQueued) return;
+    group.isQueued = true;
+    this.#order.push(group);
+  }
+}
+
+/** 503 with a jittered Retry-After, so that the refused do not come back all at once. */
+export function overloaded(cause?: unknown): Problem {
+  const seconds = 1 + Math.floor(Math.random() * 3);
+  return new Problem('service_unavailable', {
+    headers: { 'Retry-After': String(seconds) },
+    cause,
+  });
+}
+
+function adjust(counts: Map<string, number>, name: string, by: number): void {
+  const count = (counts.get(name) ?? 0) + by;
+  if (count === 0) counts.delete(name);
+  else counts.set(name, count);
+}
