@@ -46,3 +46,21 @@ export function findCredentials(
     ],
   };
 }
+
+/** The built-in credential that a merchant's operator acts as. It has no token. */
+export function findOperator(merchantId: string): Statement<OperatorRow> {
+  return {
+    name: 'find_operator',
+    text: `
+      select c.merchant_id, m.name as merchant_name, c.id
+      from credentials c join merchants m on m.id = c.merchant_id
+      where c.merchant_id = $1 and c.is_operator`,
+    values: [lookupId(merchantId)],
+  };
+}
+
+export interface OperatorRow {
+  readonly merchant_id: string;
+  readonly merchant_name: string;
+  readonly id: string;
+}

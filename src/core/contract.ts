@@ -55,6 +55,8 @@ export interface WriteContract<Body extends TObject = TObject> extends ContractB
   readonly name: OperationType;
   readonly method: 'POST' | 'PATCH';
   readonly body: Body;
+  /** Only a credential with a grant of all locations may: what it makes is granted to nobody yet. */
+  readonly needsAllLocations?: boolean;
   /** Path of the resource written, for the Location header. */
   readonly memberPath: string;
   readonly resourceType: 'customer' | 'product' | 'location' | 'inventory_movement';

@@ -32,10 +32,13 @@ export function chooseAccount(cluster: string): Account {
     return { name: nameOf(uid), uid, gid, foreign: false };
   }
   // Data that an ordinary user made stays that user's when root starts the service once.
-  if (owner && owner.uid !== 0) {
-    return { name: nameOf(owner.uid), uid: owner.uid, gid: owner.gid, foreign: true };
-  }
-  return unprivilegedAccount();
+  const account =
+    owner && owner.uid !== 0
+      ? { name: nameOf(owner.uid), uid: owner.uid, gid: owner.gid, foreign: true }
+      : unprivilegedAccount();
+  // Root in a container may lack the right to become somebody else; this throws then.
+  canEnter('/', account);
+  return account;
 }
 
 function unprivilegedAccount(): Account {
@@ -104,7 +107,7 @@ function cannotBecome(account: Account, cause: unknown): Error {
   const detail = cause instanceof Error ? cause.message : String(cause);
   return new Error(
     `PostgreSQL refuses to run as root, and this root may not act as user "${account.name}" ` +
-      `(${detail}): run Tallybook as an ordinary user.`,
+      `(${detail}): run Tallybook as an ordinary user, or set DATABASE_URL.`,
     { cause },
   );
 }

@@ -66,6 +66,7 @@ export async function preparedCluster(
     passwords: keptPasswords(layout),
     socketDirectory: keptSocketDirectory(layout, account),
   };
+  removeUnfinished(layout);
   if (!isInitialised(layout.root)) await initialise(cluster);
   checkVersion(cluster);
   return cluster;
@@ -86,7 +87,6 @@ export function dataArgument(directory: string, account: Account): string {
 
 async function initialise(cluster: Cluster): Promise<void> {
   const { layout, account } = cluster;
-  removeUnfinished(layout);
   // A new name each time: an initdb that outlived its killed parent must not write into ours.
   const directory = mkdtempSync(layout.unfinished);
   handOver(directory, account);
@@ -153,13 +153,14 @@ function checkVersion({ layout, binaries }: Cluster): void {
     );
   }
   if (found === binaries.major) return;
-  const use = 'set TALLYBOOK_POSTGRES_BIN to the bin folder of PostgreSQL';
   const upgrade =
-    `or move the data to PostgreSQL ${binaries.major}: stop Tallybook, rename ${layout.cluster}, ` +
-    `make a new one with initdb, and run "pg_upgrade --username=${OWNER_ROLE} --old-bindir=… ` +
-    `--new-bindir=${binaries.directory} --old-datadir=… --new-datadir=${layout.cluster}"`;
+    `, or move the data to PostgreSQL ${binaries.major}: stop Tallybook, rename ` +
+    `${layout.cluster}, make a new one with initdb, and run "pg_upgrade ` +
+    `--username=${OWNER_ROLE} --old-bindir=… --new-bindir=${binaries.directory} ` +
+    `--old-datadir=… --new-datadir=${layout.cluster}"`;
   throw new Error(
     `${layout.cluster} was made by PostgreSQL ${found}, but ${binaries.directory} holds ` +
-      `PostgreSQL ${binaries.major}: ${use} ${found}${found < binaries.major ? `, ${upgrade}` : ''}.`,
+      `PostgreSQL ${binaries.major}: set TALLYBOOK_POSTGRES_BIN to the bin folder of ` +
+      `PostgreSQL ${found}${found < binaries.major ? upgrade : ''}.`,
   );
 }

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const WAIT_LIMIT_MS = 15 * 60_000;
 const POLL_MS = 20;
 
-export interface Waiting {
+interface Waiting {
   /** Told once, when somebody who reads the log might begin to wonder. */
   readonly notice: (message: string) => void;
   readonly signal?: AbortSignal;

@@ -19,7 +19,7 @@ import { type Cluster, dataArgument } from './cluster.ts';
 import { commandLineSettings } from './settings.ts';
 import { answers, remakeSocketDirectory, socketIn } from './socket.ts';
 
-export interface Running {
+interface Running {
   readonly pid: number;
   readonly socketDirectory: string;
   /** Its own word: it accepts connections. */
@@ -49,12 +49,17 @@ const LOGS_KEPT = 5;
  * The shell becomes the server, so the pid is the server's; beside it, a shell that belongs to
  * nobody reads the pipe on descriptor 3. It is orphaned on purpose: PostgreSQL would take a child
  * it does not know for a crashed one. The signal is repeated, for it is lost on a server that
- * has not yet installed its handlers.
+ * has not yet installed its handlers. It stops at a zombie, which still takes signals where
+ * nobody waits for orphans, as in a container without an init.
  */
-const WATCHED = `
-(while read -r line; do :; done
- while kill -INT $$ 2>/dev/null; do sleep 0.1; done) <&3 >/dev/null 2>&1 &`;
-const LAUNCH_WATCHED = `(${WATCHED})\nexec "$@" 3<&-`;
+const LAUNCH_WATCHED = `
+zombie() { [ -e /proc/self/cwd ] && [ ! -e /proc/$$/cwd ]; }
+watch() {
+  while read -r line; do :; done
+  while kill -INT $$ && ! zombie; do sleep 0.1; done
+}
+(watch <&3 >/dev/null 2>&1 &)
+exec "$@" 3<&-`;
 
 export function findRunning(cluster: Cluster): Running | undefined {
   const lines = pidFile(cluster)?.split('\n') ?? [];
@@ -200,16 +205,21 @@ function launched(child: ChildProcess, lastWords: () => string): Launch {
   };
 }
 
-/** The start log comes first: a newer log of the server exists only if it got further. */
+/** The start log tells what went wrong before the server's own log was open, else that one does. */
 function lastWords({ layout }: Cluster, startedAt: number): string {
+  const early = linesOf(layout.startLog).filter((line) => !/redirecting log output/.test(line));
+  if (early.length > 0) return early.slice(-3).join(' | ');
   const directory = join(layout.cluster, 'log');
-  const logs = existsSync(directory) ? readdirSync(directory).sort() : [];
-  const files = [layout.startLog, ...logs.slice(-1).map((name) => join(directory, name))];
-  for (const file of files) {
-    if (statSync(file).mtimeMs < startedAt - 1_000) continue;
-    const lines = readFileSync(file, 'utf8').split('\n');
-    const telling = lines.filter((line) => /(FATAL|PANIC|ERROR|HINT):|^[a-z]+: /.test(line));
-    if (telling.length > 0) return telling.slice(-3).join(' | ');
-  }
-  return `see ${files.join(' and ')}`;
+  const newest = existsSync(directory) ? readdirSync(directory).sort().at(-1) : undefined;
+  const log = newest ? join(directory, newest) : layout.startLog;
+  if (statSync(log).mtimeMs < startedAt - 1_000) return 'it said nothing';
+  const telling = linesOf(log).filter((line) => /(FATAL|PANIC|ERROR):/.test(line));
+  return telling.slice(-3).join(' | ') || `see ${log}`;
+}
+
+function linesOf(file: string): string[] {
+  return readFileSync(file, 'utf8')
+    .trim()
+    .split('\n')
+    .filter((line) => line !== '');
 }

@@ -4,6 +4,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import {
   chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -39,7 +40,7 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 describe('durability', () => {
   const data = join(scratch, 'durability');
 
-  test('fsync, full pages, synchronous commit and checksums are on, whatever is asked', async () => {
+  test('fsync, full pages, synchronous commit and checksums are on, always', async () => {
     const server = await start(data, {
       fsync: 'off',
       full_page_writes: 'off',
@@ -128,7 +129,7 @@ describe('sharing', () => {
     expect(isServer(data)).toBe(false);
   });
 
-  test('of processes that start at once, one makes the server; leaving at once stops it', async () => {
+  test('of processes starting at once one makes the server, the last out stops it', async () => {
     const fresh = join(scratch, 'at-once');
     const starters = [1, 2, 3, 4].map(() => startElsewhere(fresh));
     const lines = await Promise.all(starters.map(firstLine));
@@ -172,7 +173,8 @@ describe('what a crash leaves', () => {
     await (await start(data)).stop();
     const file = join(data, 'postgres', 'postmaster.pid');
     writeFileSync(file, content(), { mode: 0o600 });
-    chownSync(file, statSync(join(data, 'postgres')).uid, statSync(join(data, 'postgres')).gid);
+    const { uid, gid } = statSync(join(data, 'postgres'));
+    chownSync(file, uid, gid);
     const server = await start(data);
     expect(server.adopted).toBe(false);
     await server.stop();

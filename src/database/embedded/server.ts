@@ -26,7 +26,7 @@ export interface EmbeddedServer {
   stop(): Promise<void>;
 }
 
-export interface EmbeddedServerOptions {
+interface EmbeddedServerOptions {
   readonly dataDirectory: string;
   /** The bin folder of another PostgreSQL than the packaged one. */
   readonly binDirectory?: string | undefined;

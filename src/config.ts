@@ -1,0 +1,222 @@
+// The configuration, and the only place that reads the environment. A flag beats its variable, and
+// an empty variable counts as unset. Every setting is one entry of `settings`, from which the
+// operator's documentation is made; what is wrong is refused here, before anything has started.
+
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+
+/** How an operator reads one setting. */
+export interface Setting {
+  readonly variable: string;
+  readonly flag?: string;
+  readonly default: string;
+  readonly meaning: string;
+}
+
+export const settings = {
+  databaseUrl: {
+    variable: 'DATABASE_URL',
+    flag: '--database-url',
+    default: 'the private PostgreSQL in the data directory',
+    meaning: 'The PostgreSQL (15 or newer) to use, as the role of the service.',
+  },
+  data: {
+    variable: 'TALLYBOOK_DATA',
+    flag: '--data',
+    default: '`./data`, or `/var/lib/tallybook` when root',
+    meaning: 'The data directory. Not used with `DATABASE_URL`.',
+  },
+  host: {
+    variable: 'TALLYBOOK_HOST',
+    flag: '--host',
+    default: '127.0.0.1',
+    meaning: 'The address to listen on.',
+  },
+  port: {
+    variable: 'TALLYBOOK_PORT',
+    flag: '--port',
+    default: '8080',
+    meaning: 'The port to listen on; 0 takes a free one.',
+  },
+  publicUrl: {
+    variable: 'TALLYBOOK_PUBLIC_URL',
+    default: 'the listening address',
+    meaning: 'The origin under which clients reach the service: issuer and links.',
+  },
+  secret: {
+    variable: 'TALLYBOOK_SECRET',
+    default: 'made and kept in the data directory',
+    meaning: 'Keys for cursors, the same on every node. Required with `DATABASE_URL`.',
+  },
+  trustedProxies: {
+    variable: 'TALLYBOOK_TRUSTED_PROXIES',
+    default: 'none',
+    meaning: 'Addresses and CIDR ranges, by comma, whose `X-Forwarded-For` is believed.',
+  },
+  logLevel: {
+    variable: 'TALLYBOOK_LOG_LEVEL',
+    default: 'info',
+    meaning: 'trace, debug, info, warn, error, fatal or silent.',
+  },
+  metricsPort: {
+    variable: 'TALLYBOOK_METRICS_PORT',
+    default: 'off',
+    meaning: 'The port that serves `/metrics`.',
+  },
+  postgresBin: {
+    variable: 'TALLYBOOK_POSTGRES_BIN',
+    default: 'the packaged PostgreSQL 18',
+    meaning: 'The bin folder of another PostgreSQL for the data directory.',
+  },
+  migrateUrl: {
+    variable: 'TALLYBOOK_MIGRATE_URL',
+    default: '`DATABASE_URL`',
+    meaning: 'The database as the owner of the schema, for migrations.',
+  },
+} as const satisfies Record<string, Setting>;
+
+type SettingName = keyof typeof settings;
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+export type LogLevel = (typeof logLevels)[number];
+
+/** Where the database is: private to a data directory, or a server of the operator's. */
+export type Storage =
+  | {
+      readonly kind: 'embedded';
+      /** Absolute. */
+      readonly dataDirectory: string;
+      readonly binDirectory: string | undefined;
+    }
+  | {
+      readonly kind: 'external';
+      readonly databaseUrl: string;
+      readonly migrateUrl: string | undefined;
+    };
+
+export interface Config {
+  readonly storage: Storage;
+  readonly host: string;
+  readonly port: number;
+  /** An origin without a slash at its end; undefined: the listening address. */
+  readonly publicUrl: string | undefined;
+  readonly secret: string | undefined;
+  readonly trustedProxies: readonly string[];
+  readonly logLevel: LogLevel;
+  /** Undefined: no metrics are served. */
+  readonly metricsPort: number | undefined;
+}
+
+/** What the command line gives, as it was typed. */
+export interface Flags {
+  readonly data?: string | undefined;
+  readonly databaseUrl?: string | undefined;
+  readonly host?: string | undefined;
+  readonly port?: string | undefined;
+}
+
+/** The program was called in a way it does not understand: exit code 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** @throws UsageError naming the setting and what it may be. */
+export function readConfig(flags: Flags, environment: Environment = process.env): Config {
+  const variable = (name: SettingName) => {
+    const value = environment[settings[name].variable];
+    return value === '' ? undefined : value;
+  };
+  const port = flags.port ?? variable('port');
+  const publicUrl = variable('publicUrl');
+  const metricsPort = variable('metricsPort');
+  return {
+    storage: storageOf(flags, variable),
+    host: flags.host ?? variable('host') ?? settings.host.default,
+    port: portOf('port', port ?? settings.port.default),
+    publicUrl: publicUrl === undefined ? undefined : originOf(publicUrl),
+    secret: variable('secret'),
+    trustedProxies: proxiesOf(variable('trustedProxies') ?? ''),
+    logLevel: logLevelOf(variable('logLevel') ?? settings.logLevel.default),
+    metricsPort: metricsPort === undefined ? undefined : portOf('metricsPort', metricsPort),
+  };
+}
+
+function storageOf(flags: Flags, variable: (name: SettingName) => string | undefined): Storage {
+  if (flags.data !== undefined && flags.databaseUrl !== undefined) {
+    throw new UsageError('give either --data or --database-url, not both');
+  }
+  if (flags.data === '') throw new UsageError('--data must name a directory');
+  const databaseUrl =
+    flags.databaseUrl ?? (flags.data === undefined ? variable('databaseUrl') : undefined);
+  if (databaseUrl !== undefined) {
+    const migrateUrl = variable('migrateUrl');
+    return {
+      kind: 'external',
+      databaseUrl: postgresUrl('databaseUrl', databaseUrl),
+      migrateUrl: migrateUrl === undefined ? undefined : postgresUrl('migrateUrl', migrateUrl),
+    };
+  }
+  const isRoot = process.getuid?.() === 0;
+  const directory = flags.data ?? variable('data') ?? (isRoot ? '/var/lib/tallybook' : './data');
+  return {
+    kind: 'embedded',
+    dataDirectory: resolve(directory),
+    binDirectory: variable('postgresBin'),
+  };
+}
+
+/** The value is not repeated in the message: it holds a password. */
+function postgresUrl(name: SettingName, value: string): string {
+  const protocol = URL.canParse(value) ? new URL(value).protocol : '';
+  if (protocol === 'postgres:' || protocol === 'postgresql:') return value;
+  throw wrong(name, 'a URL such as postgres://user:password@host:5432/database');
+}
+
+function portOf(name: SettingName, value: string): number {
+  const port = /^[0-9]{1,5}$/.test(value) ? Number(value) : -1;
+  if (port < 0 || port > 65_535) throw wrong(name, 'a number from 0 to 65535');
+  return port;
+}
+
+function originOf(value: string): string {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  const isOrigin =
+    url !== undefined &&
+    (url.protocol === 'http:' || url.protocol === 'https:') &&
+    url.pathname === '/' &&
+    `${url.username}${url.search}${url.hash}` === '';
+  if (isOrigin) return url.origin;
+  throw wrong('publicUrl', 'an origin such as https://books.example.com, without a path');
+}
+
+function proxiesOf(value: string): string[] {
+  const proxies = value.split(',').map((entry) => entry.trim());
+  return proxies.filter((entry) => {
+    if (entry === '') return false;
+    if (isAddressRange(entry)) return true;
+    throw wrong('trustedProxies', 'addresses or CIDR ranges, such as 10.0.0.0/8,::1');
+  });
+}
+
+function isAddressRange(entry: string): boolean {
+  const [address = '', prefix, ...rest] = entry.split('/');
+  const family = isIP(address);
+  const longest = family === 4 ? 32 : 128;
+  if (family === 0 || rest.length > 0) return false;
+  return prefix === undefined || (/^[0-9]{1,3}$/.test(prefix) && Number(prefix) <= longest);
+}
+
+function logLevelOf(value: string): LogLevel {
+  const level = logLevels.find((known) => known === value);
+  if (level === undefined) throw wrong('logLevel', `one of ${logLevels.join(', ')}`);
+  return level;
+}
+
+function wrong(name: SettingName, expected: string): UsageError {
+  const setting: Setting = settings[name];
+  const names = setting.flag === undefined ? '' : `${setting.flag} or `;
+  return new UsageError(`${names}${setting.variable} must be ${expected}`);
+}

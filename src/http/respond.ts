@@ -1,0 +1,97 @@
+// The one renderer of answers: the envelope, X-Request-Id on everything, and every error in one
+// form. What is not a Problem is an unexpected failure: its cause is logged, never sent.
+
+import type { FastifyReply } from 'fastify';
+import { isRetryable, Problem, problemKinds } from '../core/problem.ts';
+import { DatabaseFailure } from '../core/statement.ts';
+import { overloaded } from '../operations/queue.ts';
+
+export const jsonType = 'application/json; charset=utf-8';
+
+/** Headers of every answer, whoever writes it. */
+export function commonHeaders(requestId: string): Record<string, string> {
+  return {
+    'X-Request-Id': requestId,
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+  };
+}
+
+/** What a handler gives back to be sent. */
+export interface Success {
+  readonly status: 200 | 201;
+  readonly data: unknown;
+  readonly meta?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export function sendSuccess(reply: FastifyReply, success: Success): FastifyReply {
+  const body = { data: success.data, meta: { request_id: reply.request.id, ...success.meta } };
+  return reply
+    .code(success.status)
+    .headers(success.headers ?? {})
+    .type(jsonType)
+    .send(JSON.stringify(body));
+}
+
+export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
+  return reply
+    .code(problem.status)
+    .headers(problemHeaders(problem))
+    .type(jsonType)
+    .send(problemBody(problem, reply.request.id));
+}
+
+export function problemHeaders(problem: Problem): Record<string, string> {
+  return {
+    ...problem.headers,
+    ...(problem.replayed ? { 'Idempotent-Replayed': 'true' } : {}),
+  };
+}
+
+/** The body of an error. It carries nothing but the problem's public parts. */
+export function problemBody(problem: Problem, requestId: string): string {
+  const { code, message, status, details, operationId } = problem;
+  const bound =
+    operationId === undefined || status >= 500
+      ? ''
+      : ' This outcome is bound to the Idempotency-Key: a new attempt needs a new key.';
+  return JSON.stringify({
+    error: {
+      code,
+      message: message + bound,
+      retryable: isRetryable(status),
+      doc_url: `/docs/errors#${code}`,
+      details,
+    },
+    meta: {
+      request_id: requestId,
+      ...(operationId === undefined ? {} : { operation_id: operationId }),
+    },
+  });
+}
+
+/** Any failure as the Problem to answer. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  if (error instanceof DatabaseFailure && error.kind !== 'refused') {
+    if (error.kind !== 'timeout') return overloaded(error);
+    return new Problem('timeout', { headers: { 'Retry-After': '1' }, cause: error });
+  }
+  return frameworkProblem(error) ?? new Problem('internal_error', { cause: error });
+}
+
+/** What the framework refuses before a handler runs. */
+function frameworkProblem(error: unknown): Problem | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    return new Problem('content_too_large', { headers: { Connection: 'close' } });
+  }
+  const isClientFault =
+    'statusCode' in error && typeof error.statusCode === 'number' && error.statusCode < 500;
+  if (!isClientFault && error.code !== 'ECONNRESET') return undefined;
+  return new Problem('malformed_request', { headers: { Connection: 'close' }, cause: error });
+}
+
+/** The codes a client may meet on any route: the OpenAPI document lists them everywhere. */
+export const statusOf = (code: keyof typeof problemKinds): number => problemKinds[code].status;

@@ -1,0 +1,232 @@
+// The HTTP server: contracts in, routes out. The framework routes and reads bodies; everything it
+// would decide by itself about content types, errors or methods is taken over, so that each answer
+// has one form.
+
+import { METHODS } from 'node:http';
+import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
+import type { Endpoint } from '../core/endpoint.ts';
+import { mintId } from '../core/id.ts';
+import { limits } from '../core/limits.ts';
+import type { Principal } from '../core/principal.ts';
+import { Problem } from '../core/problem.ts';
+import { apiPrefix, type Edge, type Handler, handlerOf } from './pipeline.ts';
+import { commonHeaders, problemOf, sendProblem, sendSuccess } from './respond.ts';
+import { checkMessage } from './wire/message.ts';
+import { answerParserErrors } from './wire/raw.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who called, once known: for the log. */
+    caller: Principal | undefined;
+    /** By `performance.now()`. */
+    startedAt: number;
+    deadline: number;
+    /** The Content-Type line as it was sent. */
+    declaredType: string | undefined;
+    /** What was answered, when it was a problem. */
+    problem: Problem | undefined;
+  }
+}
+
+/** One finished request, for log and metrics. It never holds tokens, keys, names or bodies. */
+export interface RequestRecord {
+  readonly requestId: string;
+  readonly method: string;
+  /** The route's template, never the path itself. */
+  readonly route: string;
+  readonly status: number;
+  readonly seconds: number;
+  readonly merchantId: string | undefined;
+  readonly credentialId: string | undefined;
+  readonly problem: Problem | undefined;
+}
+
+/** A page outside the API: documents and health. */
+export interface Site {
+  readonly path: string;
+  answer(): Promise<{ status: number; type: string; body: string | Buffer; policy?: string }>;
+}
+
+export interface ServerOptions {
+  readonly edge: Edge;
+  readonly endpoints: readonly Endpoint[];
+  readonly sites: readonly Site[];
+  readonly trustedProxies: readonly string[];
+  onRequest(record: RequestRecord): void;
+}
+
+export interface HttpServer {
+  readonly fastify: FastifyInstance;
+  /** Answers carry `Connection: close` from now on. */
+  startDraining(): void;
+}
+
+export function createServer(options: ServerOptions): HttpServer {
+  const app = fastify({
+    logger: false,
+    genReqId: () => mintId('request'),
+    requestIdHeader: false,
+    bodyLimit: limits.bodyBytesMax,
+    trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
+    // A longer path ID is simply one that nobody has.
+    routerOptions: { maxParamLength: limits.urlBytesMax },
+    requestTimeout: limits.requestReceiveTimeout,
+    keepAliveTimeout: limits.keepAliveTimeout,
+    connectionTimeout: limits.socketIdleTimeout,
+    maxRequestsPerSocket: limits.requestsPerSocketMax,
+    forceCloseConnections: 'idle',
+    // Its own 503 carries no request ID. A request on an open connection is served to the end.
+    return503OnClosing: false,
+    http: {
+      maxHeaderSize: limits.parserHeaderBytesMax,
+      headersTimeout: limits.headersReceiveTimeout,
+      connectionsCheckingInterval: limits.connectionsCheckInterval,
+      insecureHTTPParser: false,
+      // Node's own check answers a bare 400 that no hook sees; `checkMessage` does it instead.
+      requireHostHeader: false,
+    },
+    frameworkErrors: (error, request, reply) => {
+      void reply.headers(commonHeaders(request.id));
+      void sendProblem(reply, problemOf(error));
+    },
+  });
+  const state = { isDraining: false };
+  app.server.maxHeadersCount = 0;
+  app.server.maxConnections = limits.connectionsMax;
+  answerParserErrors(app.server, (problem, requestId) =>
+    options.onRequest(rawRecord(problem, requestId)),
+  );
+  for (const method of METHODS) {
+    if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: false });
+  }
+  takeOverBodies(app);
+  takeOverRequests(app, state, options);
+  addRoutes(app, options);
+  return {
+    fastify: app,
+    startDraining: () => {
+      state.isDraining = true;
+    },
+  };
+}
+
+/** Bodies arrive as bytes whatever their declared type; the pipeline judges type and content. */
+function takeOverBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+}
+
+function takeOverRequests(
+  app: FastifyInstance,
+  state: { readonly isDraining: boolean },
+  options: ServerOptions,
+): void {
+  app.decorateRequest('caller', undefined);
+  app.decorateRequest('startedAt', 0);
+  app.decorateRequest('deadline', 0);
+  app.decorateRequest('declaredType', undefined);
+  app.decorateRequest('problem', undefined);
+  app.addHook('onRequest', async (request, reply) => {
+    request.startedAt = performance.now();
+    request.deadline = request.startedAt + limits.requestDeadline;
+    void reply.headers(commonHeaders(request.id));
+    if (state.isDraining) void reply.header('Connection', 'close');
+    // The framework would refuse some types before the credential is judged: 415 before 401.
+    request.declaredType = request.raw.headers['content-type'];
+    request.raw.headers['content-type'] = 'application/octet-stream';
+    checkMessage(request.raw);
+  });
+  app.addHook('onResponse', async (request, reply) => options.onRequest(record(request, reply)));
+  app.setErrorHandler((error, request, reply) => {
+    request.problem = problemOf(error);
+    return sendProblem(reply, request.problem);
+  });
+  app.setNotFoundHandler((request, reply) => {
+    request.problem = new Problem('not_found');
+    return sendProblem(reply, request.problem);
+  });
+}
+
+function addRoutes(app: FastifyInstance, options: ServerOptions): void {
+  const methodsByPath = new Map<string, string[]>();
+  const note = (path: string, ...methods: string[]) =>
+    methodsByPath.set(path, [...(methodsByPath.get(path) ?? []), ...methods]);
+  for (const endpoint of options.endpoints) {
+    const { contract } = endpoint;
+    const method = contract.kind === 'write' ? contract.method : 'GET';
+    const url = apiPrefix + contract.path.replaceAll(/\{(\w+)\}/g, ':$1');
+    const handler = withinDeadline(handlerOf(options.edge, endpoint));
+    // GET routes answer HEAD too: the framework adds it.
+    app.route({
+      method,
+      url,
+      handler: async (request, reply) => sendSuccess(reply, await handler(request)),
+    });
+    note(url, ...(method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  }
+  for (const site of options.sites) {
+    app.get(site.path, async (_request, reply) => {
+      const { status, type, body, policy } = await site.answer();
+      const headers = policy === undefined ? {} : { 'Content-Security-Policy': policy };
+      return reply.code(status).headers(headers).type(type).send(body);
+    });
+    note(site.path, 'GET', 'HEAD');
+  }
+  for (const [url, methods] of methodsByPath) refuseOtherMethods(app, url, methods);
+}
+
+function refuseOtherMethods(app: FastifyInstance, url: string, methods: readonly string[]): void {
+  const Allow = methods.join(', ');
+  app.route({
+    method: app.supportedMethods.filter((method) => !methods.includes(method)),
+    url,
+    handler: () => {
+      throw new Problem('method_not_allowed', { headers: { Allow } });
+    },
+  });
+}
+
+/** Nobody waits longer than the deadline, whatever the work does. It may still finish. */
+function withinDeadline(handler: Handler): Handler {
+  return async (request) => {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const left = request.deadline - performance.now();
+      timer = setTimeout(
+        () => reject(new Problem('timeout', { headers: { 'Retry-After': '1' } })),
+        left,
+      );
+    });
+    try {
+      return await Promise.race([handler(request), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+}
+
+function record(request: FastifyRequest, reply: { readonly statusCode: number }): RequestRecord {
+  return {
+    requestId: request.id,
+    method: request.method,
+    route: request.routeOptions.url ?? 'unknown',
+    status: reply.statusCode,
+    seconds: (performance.now() - request.startedAt) / 1000,
+    merchantId: request.caller?.merchant,
+    credentialId: request.caller?.credentialId,
+    problem: request.problem,
+  };
+}
+
+function rawRecord(problem: Problem, requestId: string): RequestRecord {
+  return {
+    requestId,
+    method: 'unknown',
+    route: 'unknown',
+    status: problem.status,
+    seconds: 0,
+    merchantId: undefined,
+    credentialId: undefined,
+    problem,
+  };
+}

@@ -1,0 +1,130 @@
+// The way of an authorised write to the dispatcher, the same for HTTP and for the operator: the key
+// is looked up before fields are judged (a used key with another body is 409 even when that body is
+// invalid), and a path ID is settled before the claim, because a 404 binds no key.
+
+import type { AnyWriteEndpoint, Command } from '../core/endpoint.ts';
+import { mintId } from '../core/id.ts';
+import { actorOf, canReach, type Principal } from '../core/principal.ts';
+import { Problem } from '../core/problem.ts';
+import type { Reader } from '../core/statement.ts';
+import type { KeyIdentity } from '../operations/claim.ts';
+import { type Dispatcher, keyReused, type WriteAnswer } from '../operations/dispatch.ts';
+import { fingerprint, hashKey } from '../operations/fingerprint.ts';
+import { BodyParser } from './parse.ts';
+import type { JsonObject } from './wire/json.ts';
+
+/** A write whose caller has been let in. */
+export interface Submission {
+  readonly endpoint: AnyWriteEndpoint;
+  readonly principal: Principal;
+  /** The path ID of a PATCH, otherwise empty. */
+  readonly id: string;
+  readonly body: JsonObject;
+  readonly key: string;
+  readonly ifMatch: number | undefined;
+  readonly requestId: string;
+  /** By `performance.now()`. */
+  readonly deadline: number;
+}
+
+export class Submitter {
+  readonly #dispatcher: Dispatcher;
+  readonly #reader: Reader;
+  readonly #parsers = new Map<AnyWriteEndpoint, BodyParser>();
+
+  constructor(dispatcher: Dispatcher, reader: Reader) {
+    this.#dispatcher = dispatcher;
+    this.#reader = reader;
+  }
+
+  /** @throws Problem */
+  async submit(submission: Submission): Promise<WriteAnswer> {
+    const { endpoint, principal, id, ifMatch, key, requestId, deadline } = submission;
+    const { contract } = endpoint;
+    const { merchant, credentialId } = principal;
+    const identity = { merchant, credentialId, type: contract.name, keyHash: hashKey(key) };
+    if (contract.resourceType === 'location' && id !== '' && !canReach(principal, id)) {
+      throw new Problem('not_found');
+    }
+    if (contract.needsAllLocations === true && principal.locations !== 'all') {
+      throw new Problem('location_not_granted');
+    }
+    const body = await this.#meaningOf(endpoint, submission.body, identity);
+    const print = fingerprint(key, { type: contract.name, id, ifMatch, body });
+    const refusal = await this.#pathRefusal(endpoint, principal, id);
+    if (refusal !== undefined) await this.#refuseUnlessKnown(identity, refusal, print);
+    const command: Command = {
+      operationId: mintId('operation'),
+      merchant,
+      actor: actorOf(principal),
+      id,
+      body,
+      ifMatch,
+    };
+    const locationId = typeof body.location_id === 'string' ? body.location_id : undefined;
+    return this.#dispatcher.perform({
+      ...identity,
+      endpoint,
+      command,
+      fingerprint: print,
+      locationId,
+      requestId,
+      deadline,
+    });
+  }
+
+  /** The normalised body. @throws Problem validation_failed, or idempotency_key_reused. */
+  async #meaningOf(
+    endpoint: AnyWriteEndpoint,
+    body: JsonObject,
+    identity: KeyIdentity,
+  ): Promise<Record<string, unknown>> {
+    const parser = this.#parserOf(endpoint);
+    const faults = parser.faults(body);
+    const meaning = faults.length === 0 ? parser.normalise(body) : {};
+    if (faults.length === 0) faults.push(...(endpoint.check?.(meaning) ?? []));
+    if (faults.length > 0) {
+      const refusal = new Problem('validation_failed', { details: faults });
+      await this.#refuseUnlessKnown(identity, refusal, undefined);
+    }
+    return meaning;
+  }
+
+  /** A used key comes first: with the same meaning it is a replay, with another one it is 409. */
+  async #refuseUnlessKnown(
+    identity: KeyIdentity,
+    refusal: Problem,
+    print: Buffer | undefined,
+  ): Promise<void> {
+    const known = await this.#dispatcher.lookUp(identity);
+    if (known === undefined) throw refusal;
+    if (print === undefined || !known.fingerprint.equals(print)) throw keyReused(known);
+  }
+
+  /** Why the resource in the path cannot be written, if it cannot. Rows are never deleted. */
+  async #pathRefusal(
+    endpoint: AnyWriteEndpoint,
+    principal: Principal,
+    id: string,
+  ): Promise<Problem | undefined> {
+    if (endpoint.contract.method === 'POST') return undefined;
+    const [row] = await this.#reader.query(endpoint.find(principal.merchant, [id]));
+    if (row === undefined) return new Problem('not_found');
+    try {
+      endpoint.present(row);
+      return undefined;
+    } catch (error) {
+      if (error instanceof Problem) return error;
+      throw error;
+    }
+  }
+
+  #parserOf(endpoint: AnyWriteEndpoint): BodyParser {
+    let parser = this.#parsers.get(endpoint);
+    if (parser === undefined) {
+      parser = new BodyParser(endpoint.contract);
+      this.#parsers.set(endpoint, parser);
+    }
+    return parser;
+  }
+}

@@ -1,0 +1,80 @@
+// Answers to what never becomes a request: errors of the HTTP parser, time-outs while receiving,
+// CONNECT, and Expect. They are written to the socket by hand, because no hook of the framework
+// sees them, and carry the same envelope and X-Request-Id as every other answer.
+
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { mintId } from '../../core/id.ts';
+import { limits } from '../../core/limits.ts';
+import { Problem, type ProblemCode } from '../../core/problem.ts';
+import { commonHeaders, jsonType, problemBody, problemHeaders } from '../respond.ts';
+
+export type OnRawProblem = (problem: Problem, requestId: string) => void;
+
+const parserProblems: Readonly<Record<string, ProblemCode>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'content_too_large',
+};
+
+/** Takes over what Node would answer by itself with a bare status line. */
+export function answerParserErrors(server: Server, report: OnRawProblem): void {
+  server.removeAllListeners('clientError');
+  server.on('clientError', (error: Error & { code?: string; rawPacket?: Buffer }, socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable || hasAnswerUnderWay(socket)) {
+      socket.destroy();
+      return;
+    }
+    const code = parserProblems[error.code ?? ''] ?? 'malformed_request';
+    const isLongUrl = code === 'headers_too_large' && !error.rawPacket?.includes('\r\n');
+    write(socket, new Problem(isLongUrl ? 'uri_too_long' : code, { cause: error }), report);
+  });
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+    write(socket, new Problem('method_not_allowed', { headers: { Allow: 'GET' } }), report);
+  });
+  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+    respond(response, new Problem('expectation_failed'), report);
+  });
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    // The client asks before it sends: do not let it send what would be refused.
+    if (Number(request.headers['content-length'] ?? 0) > limits.bodyBytesMax) {
+      respond(response, new Problem('content_too_large'), report);
+    } else {
+      response.writeContinue();
+      server.emit('request', request, response);
+    }
+  });
+}
+
+/** An answer that has begun cannot be followed by another one on the same socket. */
+function hasAnswerUnderWay(socket: Duplex): boolean {
+  const message = (socket as Socket & { _httpMessage?: ServerResponse })._httpMessage;
+  return message?.headersSent ?? false;
+}
+
+function respond(response: ServerResponse, problem: Problem, report: OnRawProblem): void {
+  const requestId = mintId('request');
+  response.writeHead(problem.status, headersOf(problem, requestId));
+  response.end(problemBody(problem, requestId));
+  report(problem, requestId);
+}
+
+function write(socket: Duplex, problem: Problem, report: OnRawProblem): void {
+  const requestId = mintId('request');
+  const body = problemBody(problem, requestId);
+  const headers = { ...headersOf(problem, requestId), 'Content-Length': Buffer.byteLength(body) };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const status = `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n`;
+  socket.end(`${status}${lines.join('')}\r\n${body}`);
+  report(problem, requestId);
+}
+
+function headersOf(problem: Problem, requestId: string): Record<string, string> {
+  return {
+    ...commonHeaders(requestId),
+    ...problemHeaders(problem),
+    'Content-Type': jsonType,
+    Connection: 'close',
+  };
+}

@@ -1,0 +1,86 @@
+// A client for tests: real requests over a real socket. Every answer is checked against the
+// published document before a test sees it.
+
+import { randomUUID } from 'node:crypto';
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are examined member by member in tests.
+type Json = any;
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Json;
+  /** The error code, when it is an error. */
+  readonly code: string | undefined;
+}
+
+export interface Ask {
+  readonly token?: string | undefined;
+  readonly key?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export class Api {
+  readonly origin: string;
+  readonly token: string | undefined;
+  readonly #check: (method: string, path: string, answer: Answer) => void;
+
+  constructor(
+    origin: string,
+    token: string | undefined,
+    check: (method: string, path: string, answer: Answer) => void,
+  ) {
+    this.origin = origin;
+    this.token = token;
+    this.#check = check;
+  }
+
+  /** The same service, as another caller. */
+  as(token: string | undefined): Api {
+    return new Api(this.origin, token, this.#check);
+  }
+
+  get(path: string, ask: Ask = {}): Promise<Answer> {
+    return this.send('GET', path, undefined, ask);
+  }
+
+  /** A write. Without a key in `ask` it gets one of its own. */
+  post(path: string, body: unknown, ask: Ask = {}): Promise<Answer> {
+    return this.send('POST', path, JSON.stringify(body), { key: newKey(), ...ask });
+  }
+
+  patch(path: string, body: unknown, ask: Ask = {}): Promise<Answer> {
+    return this.send('PATCH', path, JSON.stringify(body), { key: newKey(), ...ask });
+  }
+
+  async send(
+    method: string,
+    path: string,
+    body: string | Uint8Array<ArrayBuffer> | undefined,
+    ask: Ask = {},
+  ): Promise<Answer> {
+    const token = 'token' in ask ? ask.token : this.token;
+    const response = await fetch(`${this.origin}/api/v1${path}`, {
+      method,
+      ...(body === undefined ? {} : { body }),
+      headers: {
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(ask.key === undefined ? {} : { 'idempotency-key': ask.key }),
+        ...ask.headers,
+      },
+    });
+    const text = await response.text();
+    const parsed: Json = text === '' ? undefined : JSON.parse(text);
+    const answer = {
+      status: response.status,
+      headers: response.headers,
+      body: parsed,
+      code: parsed?.error?.code,
+    };
+    this.#check(method, path, answer);
+    return answer;
+  }
+}
+
+export const newKey = (): string => randomUUID();

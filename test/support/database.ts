@@ -1,0 +1,54 @@
+// A database of a test file's own: a clone of the migrated template, on real PostgreSQL.
+
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { inject } from 'vitest';
+import { migrate } from '../../src/database/migrate.ts';
+import { templateName, withDatabase } from './postgres.ts';
+
+export interface TestDatabase {
+  readonly ownerUrl: string;
+  readonly serviceUrl: string;
+  /** SQL as the schema's owner, for arranging and for looking behind the interface. */
+  sql<Row extends pg.QueryResultRow = Record<string, unknown>>(
+    text: string,
+    values?: unknown[],
+  ): Promise<Row[]>;
+  /** A connection of its own, for holding locks. End it. */
+  session(): Promise<pg.Client>;
+  drop(): Promise<void>;
+}
+
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  const admin = new pg.Client({ connectionString: inject('ownerUrl') });
+  await admin.connect();
+  await admin.query(`create database ${name} template ${templateName}`);
+  const ownerUrl = withDatabase(inject('ownerUrl'), name);
+  const serviceUrl = withDatabase(inject('serviceUrl'), name);
+  // A clone has the schema but not the role's settings, which belong to a database.
+  await migrate({ owner: ownerUrl, service: serviceUrl });
+  const pool = new pg.Pool({ connectionString: ownerUrl, max: 4 });
+  pool.on('error', () => undefined);
+  const sessions: pg.Client[] = [];
+  return {
+    ownerUrl,
+    serviceUrl,
+    async sql<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) {
+      return (await pool.query<Row>(text, values)).rows;
+    },
+    async session() {
+      const client = new pg.Client({ connectionString: ownerUrl });
+      client.on('error', () => undefined);
+      await client.connect();
+      sessions.push(client);
+      return client;
+    },
+    async drop() {
+      await Promise.all(sessions.map((session) => session.end()));
+      await pool.end();
+      await admin.query(`drop database ${name} with (force)`);
+      await admin.end();
+    },
+  };
+}

@@ -1,0 +1,59 @@
+// A whole service inside the test process: its own database, a real HTTP server on a free port.
+
+import { createService, endpoints, type Service } from '../../src/app.ts';
+import { connectDatabase, type Database } from '../../src/database/connect.ts';
+import { createServer, type RequestRecord } from '../../src/http/server.ts';
+import { Api } from './api.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
+import { Given } from './given.ts';
+
+export interface TestService {
+  readonly db: TestDatabase;
+  readonly given: Given;
+  readonly api: Api;
+  readonly service: Service;
+  /** One line per finished request, as the log has it. */
+  readonly records: RequestRecord[];
+  stop(): Promise<void>;
+}
+
+export const testSecret = 'a secret for tests, of no value anywhere else';
+
+export async function startService(): Promise<TestService> {
+  const db = await createTestDatabase();
+  const node = await startNode(db.serviceUrl);
+  const given = new Given(db);
+  return {
+    db,
+    given,
+    ...node,
+    stop: async () => {
+      await node.stop();
+      await db.drop();
+    },
+  };
+}
+
+/** One more node on a database that is there already. */
+export async function startNode(serviceUrl: string) {
+  const database: Database = connectDatabase({ url: serviceUrl, writers: 4 });
+  const service = createService({ database, secret: testSecret });
+  const records: RequestRecord[] = [];
+  const server = createServer({
+    edge: service.edge,
+    endpoints,
+    sites: [],
+    trustedProxies: [],
+    onRequest: (record) => records.push(record),
+  });
+  const origin = await server.fastify.listen({ host: '127.0.0.1', port: 0 });
+  return {
+    service,
+    records,
+    api: new Api(origin, undefined, () => undefined),
+    stop: async () => {
+      await server.fastify.close();
+      await database.close();
+    },
+  };
+}
