@@ -64,14 +64,15 @@ create table customers (
   -- local part to its host).
   email_key text collate "C" generated always as
     (split_part(email, '@', 1) || '@' || lower(split_part(email, '@', 2) collate "C")) stored,
-  search tsvector generated always as (to_tsvector('simple', name || ' ' || email || ' ' ||
-    translate(email, '@.-_+', '     '))) stored,
+  -- The words of name and e-mail address, cut by the service (core/search.ts).
+  search tsvector not null default '',
   primary key (merchant_id, id)
 );
 
 create unique index customers_external_id on customers (merchant_id, external_id)
   where external_id is not null;
 create index customers_email on customers (merchant_id, email_key, id);
+create index customers_status on customers (merchant_id, status, id);
 create index customers_updated on customers (merchant_id, updated_at);
 create index customers_search on customers using gin (search);
 
@@ -93,8 +94,8 @@ create table products (
   version integer not null default 1 check (version >= 1),
   created_at timestamptz not null,
   updated_at timestamptz not null,
-  search tsvector generated always as (to_tsvector('simple', name || ' ' || coalesce(sku, '') ||
-    ' ' || translate(coalesce(sku, ''), '-_./', '    '))) stored,
+  -- The words of name and SKU, cut by the service (core/search.ts).
+  search tsvector not null default '',
   primary key (merchant_id, id),
   check ((price_amount is null) = (price_currency is null))
 );
@@ -103,6 +104,7 @@ create unique index products_sku on products (merchant_id, sku) where sku is not
 create unique index products_external_id on products (merchant_id, external_id)
   where external_id is not null;
 create index products_barcode on products (merchant_id, barcode, id) where barcode is not null;
+create index products_status on products (merchant_id, status, id);
 create index products_updated on products (merchant_id, updated_at);
 create index products_search on products using gin (search);
 

@@ -68,6 +68,9 @@ export const limits = {
   quantityLengthMax: 64,
   amountIntegerDigitsMax: 12,
 
+  /** Contract section 5. A PATCH may name twice as many: it may delete as many as it sets. */
+  metadataPairsMax: 50,
+
   tokenDaysDefault: 90,
   tokenDaysMax: 366,
 } as const;

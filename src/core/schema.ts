@@ -1,13 +1,17 @@
 // The schemas that several resources share. A schema here is plain JSON Schema and is published as
 // it stands; a named one (`$id`) becomes a component of the OpenAPI document.
 
-import Type, { type TSchema } from 'typebox';
+import Type, { type Static, type TSchema } from 'typebox';
 import type { Format } from './format.ts';
 import { type IdKind, idPrefixes } from './id.ts';
 import { limits } from './limits.ts';
 
 /** A value that may be absent (on a create) or null. Out, the member is present and null. */
 export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+/** An optional member with a default: absent and null mean the default, on a create and a PATCH. */
+export const defaulted = <T extends TSchema>(schema: T, value: Static<T>) =>
+  Type.Union([schema, Type.Null()], { default: value });
 
 /** A closed set of words: published as an enum, refused with the list of what is allowed. */
 export const oneOf = <const T extends string>(values: readonly T[], description: string) =>
@@ -62,15 +66,19 @@ const metadataValue = Type.String({ maxLength: 500, format: 'text' });
 /** Up to 50 string pairs of the caller's own. */
 export const Metadata = Type.Record(Type.String(), metadataValue, {
   propertyNames: metadataKey,
-  maxProperties: 50,
+  maxProperties: limits.metadataPairsMax,
   description: "Up to 50 pairs of the caller's own; keys to 40 characters, values to 500.",
 });
 
 /** Metadata in a PATCH: pairs are set, null deletes one, the others stay. */
 export const MetadataPatch = Type.Record(Type.String(), nullable(metadataValue), {
   propertyNames: metadataKey,
-  maxProperties: 100,
+  maxProperties: 2 * limits.metadataPairsMax,
   description: 'Pairs to set; null deletes one; pairs not named stay.',
 });
 
 export const ExternalId = text('text', { max: 255 }, "The ID in the caller's own system; unique.");
+
+/** The filter `q`. What counts as a word is said in core/search.ts. */
+export const SearchWords = (what: string) =>
+  text('text', { min: 1, max: 200 }, `Only where ${what} has all these words or beginnings.`);

@@ -3,7 +3,10 @@
 
 /** One SQL statement with its parameters. `Row` is the shape of what it returns. */
 export interface Statement<Row = unknown> {
-  /** Unique per text: the server keeps the plan under this name for the connection's life. */
+  /**
+   * Unique per text: the server keeps the plan under this name for the connection's life. Empty
+   * where the best plan depends on the values: the text is then planned anew each time.
+   */
   readonly name: string;
   readonly text: string;
   readonly values: readonly unknown[];

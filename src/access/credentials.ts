@@ -1,0 +1,196 @@
+// The life of a credential, as the operator leads it: made, shown, rotated, revoked, and given other
+// locations or scopes. Every change counts from the next request on. A token exists in the answer
+// that made it and nowhere else: only its hash is stored.
+
+import { mintId } from '../core/id.ts';
+import type { MerchantId, Scope } from '../core/principal.ts';
+import { Problem } from '../core/problem.ts';
+import type { Reader, Statement, Writer } from '../core/statement.ts';
+import {
+  type CredentialRecord,
+  endOtherTokens,
+  findCredential,
+  findLocationIds,
+  type Grant,
+  insertCredential,
+  insertNextToken,
+  insertToken,
+  listCredentials,
+  lockLiveCredential,
+  type NewToken,
+  revokeCredential,
+  setGrant,
+  setScopes,
+} from './operator-store.ts';
+import { hashToken, mintToken } from './token.ts';
+import { transact } from './transact.ts';
+
+/** The ways to the database that these functions take. */
+export interface Access {
+  readonly reader: Reader;
+  readonly writer: Writer;
+}
+
+export type Credential = CredentialRecord;
+
+/** A credential together with its new token, which nobody can show again. */
+export interface IssuedCredential {
+  readonly credential: Credential;
+  readonly token: string;
+}
+
+/** All locations, those to come included, or exactly these, or (an empty list) none. */
+export type Locations = 'all' | readonly string[];
+
+const pageSize = 1_000;
+
+/** @throws Problem not_found when a location is not one of the merchant's. */
+export async function createCredential(
+  access: Access,
+  wanted: {
+    readonly merchant: MerchantId;
+    readonly name: string;
+    readonly scopes: readonly Scope[];
+    readonly locations: Locations;
+    readonly lifeSeconds: number;
+  },
+): Promise<IssuedCredential> {
+  const { merchant, name, scopes, locations, lifeSeconds } = wanted;
+  const grant = await grantOf(access.reader, merchant, locations);
+  const id = mintId('credential');
+  const { token, stored } = newToken();
+  await transact<unknown>(access.writer, [
+    insertCredential({ merchant, id, name, scopes, grant }),
+    insertToken(merchant, id, stored, lifeSeconds),
+  ]);
+  return { credential: await credentialById(access.reader, id), token };
+}
+
+/** All credentials of a merchant, the oldest first. */
+export async function* allCredentials(
+  reader: Reader,
+  merchant: MerchantId,
+): AsyncGenerator<Credential> {
+  let after = '';
+  for (;;) {
+    const page = await reader.query(listCredentials(merchant, after, pageSize));
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined || page.length < pageSize) return;
+    after = last.id;
+  }
+}
+
+/** @throws Problem not_found */
+export async function credentialById(reader: Reader, id: string): Promise<Credential> {
+  const [credential] = await reader.query(findCredential(id));
+  if (credential === undefined) throw notFound(`there is no credential ${id}`);
+  return credential;
+}
+
+/**
+ * A new token for the same credential, valid at once and for as long as the one before it was. The
+ * ones before it end after the overlap, or earlier if they would have.
+ * @throws Problem not_found when there is no such credential, or it is revoked.
+ */
+export async function rotateToken(
+  access: Access,
+  id: string,
+  overlapSeconds: number,
+): Promise<IssuedCredential> {
+  const { merchant } = await changeable(access.reader, id);
+  const { token, stored } = newToken();
+  const [, inserted] = await transact<unknown>(access.writer, [
+    lockLiveCredential(merchant, id),
+    insertNextToken(merchant, id, stored),
+    endOtherTokens(merchant, id, stored, overlapSeconds),
+  ]);
+  // Nothing inserted: it was revoked a moment ago, and this says so.
+  if (inserted?.length !== 1) await changeable(access.reader, id);
+  return { credential: await credentialById(access.reader, id), token };
+}
+
+/**
+ * Ends a credential for good. Again, it changes nothing.
+ * @throws Problem not_found
+ */
+export async function revoke(access: Access, id: string): Promise<Credential> {
+  const { merchant } = await withToken(access.reader, id);
+  await transact(access.writer, [revokeCredential(merchant, id)]);
+  return credentialById(access.reader, id);
+}
+
+/**
+ * Gives a credential these locations instead of those it has.
+ * @throws Problem not_found when there is no such credential or location, or it is revoked.
+ */
+export async function changeLocations(
+  access: Access,
+  id: string,
+  locations: Locations,
+): Promise<Credential> {
+  const { merchant } = await changeable(access.reader, id);
+  const grant = await grantOf(access.reader, merchant, locations);
+  return change(access, id, setGrant(merchant, id, grant));
+}
+
+/**
+ * Gives a credential these scopes instead of those it has.
+ * @throws Problem not_found when there is no such credential, or it is revoked.
+ */
+export async function changeScopes(
+  access: Access,
+  id: string,
+  scopes: readonly Scope[],
+): Promise<Credential> {
+  const { merchant } = await changeable(access.reader, id);
+  return change(access, id, setScopes(merchant, id, scopes));
+}
+
+async function change(access: Access, id: string, statement: Statement): Promise<Credential> {
+  const [changed] = await transact(access.writer, [statement]);
+  if (changed?.length !== 1) await changeable(access.reader, id);
+  return credentialById(access.reader, id);
+}
+
+/** A credential that is not revoked. */
+async function changeable(reader: Reader, id: string): Promise<{ merchant: MerchantId }> {
+  const { merchant, credential } = await withToken(reader, id);
+  if (credential.revoked_at !== null) {
+    throw notFound(`${id} was revoked at ${credential.revoked_at}: create another token`);
+  }
+  return { merchant };
+}
+
+/** A credential of somebody's, not the built-in one of the operator. */
+async function withToken(
+  reader: Reader,
+  id: string,
+): Promise<{ merchant: MerchantId; credential: Credential }> {
+  const credential = await credentialById(reader, id);
+  if (credential.is_operator) {
+    throw notFound(`${id} is what commands act as: it has no token and cannot be changed`);
+  }
+  return { merchant: credential.merchant_id as MerchantId, credential };
+}
+
+/** Locations are never deleted, so what is found here stays true. */
+async function grantOf(reader: Reader, merchant: MerchantId, locations: Locations): Promise<Grant> {
+  if (locations === 'all') return { all: true, ids: [] };
+  const found = await reader.query(findLocationIds(merchant, locations));
+  const known = new Set(found.map(({ id }) => id));
+  const unknown = locations.filter((id) => !known.has(id));
+  if (unknown.length > 0) {
+    throw notFound(`${merchant} has no location ${unknown.join(', ')}`);
+  }
+  return { all: false, ids: [...known].sort() };
+}
+
+function newToken(): { token: string; stored: NewToken } {
+  const token = mintToken('pat');
+  return { token, stored: { tokenHash: hashToken(token), lastFour: token.slice(-4) } };
+}
+
+function notFound(message: string): Problem {
+  return new Problem('not_found', { message });
+}

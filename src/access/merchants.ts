@@ -1,0 +1,47 @@
+// Merchants, as the operator makes and lists them. A merchant is made together with the credential
+// that its operator acts as, so that no merchant exists for which a command could not write.
+
+import { mintId } from '../core/id.ts';
+import { scopes } from '../core/principal.ts';
+import type { Reader, Writer } from '../core/statement.ts';
+import {
+  findMerchant,
+  insertMerchant,
+  insertOperator,
+  listMerchants,
+  type MerchantRow,
+} from './operator-store.ts';
+import { transact } from './transact.ts';
+
+export type Merchant = MerchantRow;
+
+const pageSize = 1_000;
+
+/** Makes a merchant. Names need not be unique. */
+export async function createMerchant(writer: Writer, name: string): Promise<Merchant> {
+  const id = mintId('merchant');
+  const [made] = await transact<MerchantRow>(writer, [
+    insertMerchant(id, name),
+    insertOperator(id, mintId('credential'), scopes),
+  ]);
+  const [merchant] = made ?? [];
+  if (merchant === undefined) throw new Error('the merchant was not made');
+  return merchant;
+}
+
+/** All merchants, the oldest first. */
+export async function* allMerchants(reader: Reader): AsyncGenerator<Merchant> {
+  let after = '';
+  for (;;) {
+    const page = await reader.query(listMerchants(after, pageSize));
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined || page.length < pageSize) return;
+    after = last.id;
+  }
+}
+
+export async function merchantById(reader: Reader, id: string): Promise<Merchant | undefined> {
+  const [merchant] = await reader.query(findMerchant(id));
+  return merchant;
+}

@@ -1,0 +1,280 @@
+// The statements of the operator: merchants, and the credentials and tokens in them. Times are the
+// database's own, taken per statement, so that a change that waited for a lock is dated after it.
+// A token is stored as its SHA-256 and shown by its last four characters.
+
+import { lookupId } from '../core/id.ts';
+import type { CredentialKind, MerchantId } from '../core/principal.ts';
+import type { Statement } from '../core/statement.ts';
+
+export interface MerchantRow {
+  readonly id: string;
+  readonly name: string;
+  readonly created_at: string;
+}
+
+export function insertMerchant(id: string, name: string): Statement<MerchantRow> {
+  return {
+    name: 'insert_merchant',
+    text: `
+      insert into merchants (id, name, created_at) values ($1, $2, now())
+      returning id, name, created_at`,
+    values: [id, name],
+  };
+}
+
+/** The credential that the merchant's operator acts as by command. It never has a token. */
+export function insertOperator(
+  merchant: string,
+  id: string,
+  scopes: readonly string[],
+): Statement<{ id: string }> {
+  return {
+    name: 'insert_operator',
+    text: `
+      insert into credentials (merchant_id, id, kind, name, is_operator, scopes, all_locations,
+        location_ids, created_at)
+      values ($1, $2, 'personal_access_token', 'operator', true, $3, true, '{}', now())
+      returning id`,
+    values: [merchant, id, scopes],
+  };
+}
+
+export function listMerchants(after: string, limit: number): Statement<MerchantRow> {
+  return {
+    name: 'list_merchants',
+    text: 'select id, name, created_at from merchants where id > $1 order by id limit $2',
+    values: [after, limit],
+  };
+}
+
+export function findMerchant(id: string): Statement<MerchantRow> {
+  return {
+    name: 'find_merchant',
+    text: 'select id, name, created_at from merchants where id = $1',
+    values: [lookupId(id)],
+  };
+}
+
+export function findLocationIds(
+  merchant: MerchantId,
+  ids: readonly string[],
+): Statement<{ id: string }> {
+  return {
+    name: 'find_location_ids',
+    text: 'select id from locations where merchant_id = $1 and id = any ($2)',
+    values: [merchant, ids.map(lookupId)],
+  };
+}
+
+/** Locations as a credential holds them: all, or these. */
+export interface Grant {
+  readonly all: boolean;
+  readonly ids: readonly string[];
+}
+
+export interface NewCredential {
+  readonly merchant: MerchantId;
+  readonly id: string;
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly grant: Grant;
+}
+
+export function insertCredential(credential: NewCredential): Statement<{ id: string }> {
+  const { merchant, id, name, scopes, grant } = credential;
+  return {
+    name: 'insert_credential',
+    text: `
+      insert into credentials (merchant_id, id, kind, name, scopes, all_locations, location_ids,
+        created_at)
+      values ($1, $2, 'personal_access_token', $3, $4, $5, $6, now())
+      returning id`,
+    values: [merchant, id, name, scopes, grant.all, grant.ids],
+  };
+}
+
+export interface NewToken {
+  readonly tokenHash: Buffer;
+  readonly lastFour: string;
+}
+
+export function insertToken(
+  merchant: MerchantId,
+  credential: string,
+  token: NewToken,
+  lifeSeconds: number,
+): Statement<{ token_hash: Buffer }> {
+  return {
+    name: 'insert_token',
+    text: `
+      insert into credential_tokens (token_hash, merchant_id, credential_id, last_four, created_at,
+        expires_at)
+      values ($3, $1, $2, $4, statement_timestamp(),
+        statement_timestamp() + make_interval(secs => $5))
+      returning token_hash`,
+    values: [merchant, credential, token.tokenHash, token.lastFour, lifeSeconds],
+  };
+}
+
+/** Rotations of one credential take turns here. Nothing comes back for one that is revoked. */
+export function lockLiveCredential(merchant: MerchantId, id: string): Statement<{ id: string }> {
+  return {
+    name: 'lock_live_credential',
+    text: `
+      select id from credentials
+      where merchant_id = $1 and id = $2 and revoked_at is null and not is_operator
+      for no key update`,
+    values: [merchant, lookupId(id)],
+  };
+}
+
+/** The next token of a live credential, with as long a life as the one before it was given. */
+export function insertNextToken(
+  merchant: MerchantId,
+  credential: string,
+  token: NewToken,
+): Statement<{ token_hash: Buffer }> {
+  return {
+    name: 'insert_next_token',
+    text: `
+      insert into credential_tokens (token_hash, merchant_id, credential_id, last_four, created_at,
+        expires_at)
+      select $3, $1, $2, $4, statement_timestamp(), statement_timestamp() + newest.life
+      from credentials c
+      cross join lateral (select t.expires_at - t.created_at as life from credential_tokens t
+        where t.merchant_id = $1 and t.credential_id = $2
+        order by t.created_at desc limit 1) newest
+      where c.merchant_id = $1 and c.id = $2 and c.revoked_at is null and not c.is_operator
+      returning token_hash`,
+    values: [merchant, credential, token.tokenHash, token.lastFour],
+  };
+}
+
+/**
+ * Ends the tokens that the new one replaces, at the latest when the overlap is over. Without the
+ * new one, because the credential is revoked, it ends none.
+ */
+export function endOtherTokens(
+  merchant: MerchantId,
+  credential: string,
+  token: NewToken,
+  overlapSeconds: number,
+): Statement<{ ends_at: string }> {
+  return {
+    name: 'end_other_tokens',
+    text: `
+      update credential_tokens t
+      set expires_at = least(t.expires_at, statement_timestamp() + make_interval(secs => $4))
+      from credential_tokens n
+      where t.merchant_id = $1 and t.credential_id = $2 and t.token_hash <> $3
+        and t.expires_at > statement_timestamp() and n.token_hash = $3
+      returning t.expires_at as ends_at`,
+    values: [merchant, credential, token.tokenHash, overlapSeconds],
+  };
+}
+
+/** Effective for every request that starts after this is committed. Again, it changes nothing. */
+export function revokeCredential(merchant: MerchantId, id: string): Statement<{ id: string }> {
+  return {
+    name: 'revoke_credential',
+    text: `
+      update credentials set revoked_at = coalesce(revoked_at, now())
+      where merchant_id = $1 and id = $2 and not is_operator
+      returning id`,
+    values: [merchant, lookupId(id)],
+  };
+}
+
+export function setGrant(
+  merchant: MerchantId,
+  id: string,
+  grant: Grant,
+): Statement<{ id: string }> {
+  return {
+    name: 'set_grant',
+    text: `
+      update credentials set all_locations = $3, location_ids = $4
+      where merchant_id = $1 and id = $2 and revoked_at is null and not is_operator
+      returning id`,
+    values: [merchant, lookupId(id), grant.all, grant.ids],
+  };
+}
+
+export function setScopes(
+  merchant: MerchantId,
+  id: string,
+  scopes: readonly string[],
+): Statement<{ id: string }> {
+  return {
+    name: 'set_scopes',
+    text: `
+      update credentials set scopes = $3
+      where merchant_id = $1 and id = $2 and revoked_at is null and not is_operator
+      returning id`,
+    values: [merchant, lookupId(id), scopes],
+  };
+}
+
+/** A credential as its operator sees it, with the tokens that have not ended yet. */
+export interface CredentialRecord {
+  readonly id: string;
+  readonly merchant_id: string;
+  readonly name: string;
+  readonly kind: CredentialKind;
+  readonly is_operator: boolean;
+  readonly scopes: readonly string[];
+  readonly all_locations: boolean;
+  readonly location_ids: readonly string[];
+  readonly created_at: string;
+  readonly revoked_at: string | null;
+  readonly last_used_at: string | null;
+  readonly expires_at: string | null;
+  readonly last_four: string | null;
+  readonly tokens: readonly TokenRecord[];
+}
+
+export interface TokenRecord {
+  readonly last_four: string;
+  readonly created_at: string;
+  readonly expires_at: string;
+}
+
+const rfc3339 = (column: string) =>
+  `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+const credentialRecord = `
+  select c.id, c.merchant_id, c.name, c.kind, c.is_operator, c.scopes, c.all_locations,
+    c.location_ids, c.created_at, c.revoked_at, c.last_used_at, newest.expires_at,
+    newest.last_four, live.tokens
+  from credentials c
+  left join lateral (select t.expires_at, t.last_four from credential_tokens t
+    where t.merchant_id = c.merchant_id and t.credential_id = c.id
+    order by t.created_at desc limit 1) newest on true
+  cross join lateral (select coalesce(json_agg(json_build_object('last_four', t.last_four,
+      'created_at', ${rfc3339('t.created_at')}, 'expires_at', ${rfc3339('t.expires_at')})
+      order by t.created_at desc), '[]') as tokens
+    from credential_tokens t where t.merchant_id = c.merchant_id and t.credential_id = c.id
+      and t.expires_at > now() and c.revoked_at is null) live`;
+
+/** By ID alone: the operator stands above the merchants. */
+export function findCredential(id: string): Statement<CredentialRecord> {
+  return {
+    name: 'find_credential',
+    text: `${credentialRecord} where c.id = $1`,
+    values: [lookupId(id)],
+  };
+}
+
+/** Without the built-in operator credential, which has no token. */
+export function listCredentials(
+  merchant: MerchantId,
+  after: string,
+  limit: number,
+): Statement<CredentialRecord> {
+  return {
+    name: 'list_credentials',
+    text: `${credentialRecord}
+      where c.merchant_id = $1 and c.id > $2 and not c.is_operator order by c.id limit $3`,
+    values: [merchant, after, limit],
+  };
+}

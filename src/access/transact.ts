@@ -1,0 +1,33 @@
+// One small transaction for what the operator writes: all of its statements and its commit in one
+// round trip. Whether it took effect is known when this returns, and only then.
+
+import type { Statement, Writer } from '../core/statement.ts';
+
+const begin: Statement = {
+  name: 'begin',
+  text: 'begin isolation level read committed',
+  values: [],
+};
+const commit: Statement = { name: 'commit', text: 'commit', values: [] };
+
+/**
+ * The rows of each statement.
+ * @throws DatabaseFailure; nothing was done then, unless its kind is `lost`.
+ */
+export async function transact<Row>(
+  writer: Writer,
+  statements: readonly Statement<Row>[],
+): Promise<(readonly Row[])[]> {
+  const connection = await writer.connect();
+  try {
+    const [, ...results] = await connection.send([begin, ...statements, commit]);
+    // COMMIT of an aborted transaction succeeds and says ROLLBACK.
+    const answer = results.pop()?.command;
+    if (answer !== 'COMMIT') throw new Error(`the database answered ${answer} to COMMIT`);
+    connection.release();
+    return results.map((result) => result.rows as readonly Row[]);
+  } catch (error) {
+    connection.destroy();
+    throw error;
+  }
+}

@@ -1,0 +1,211 @@
+// From the configuration to a database that is safe to use: found or started, migrated, and looked
+// over. What this opens it also closes, the private server included, unless others still use it.
+
+import { type Config, type Storage, UsageError } from '../config.ts';
+import type { FailureKind } from '../core/statement.ts';
+import { connectDatabase, type Database } from './connect.ts';
+import { isInitialised, startEmbeddedServer } from './embedded/server.ts';
+import { migrate, readMigrations } from './migrate.ts';
+import { findDatabase, reasonOf } from './reach.ts';
+import { assertSafe } from './role.ts';
+import { keptSecret, newSecret } from './secret.ts';
+
+/** Above the number of write workers in app.ts: the operator's own writes need one as well. */
+const writeConnectionsMax = 8;
+
+export interface Log {
+  info(event: Record<string, unknown>, message: string): void;
+  warn(event: Record<string, unknown>, message: string): void;
+}
+
+export interface OpenOptions {
+  /**
+   * What for. A `service` waits for its database as long as it takes, migrates it and needs a
+   * secret. A `migration` migrates. A `command` migrates only what is not up to date.
+   */
+  readonly purpose?: 'service' | 'migration' | 'command';
+  /** Refuse a data directory without a database instead of making one: it was mistyped. */
+  readonly mustExist?: boolean;
+  /** Ends the waiting. */
+  readonly signal?: AbortSignal;
+}
+
+export interface Store {
+  readonly database: Database;
+  /** Keys for cursors. */
+  readonly secret: string;
+  /** The data directory held no database before. Never true of a database of the operator's. */
+  readonly isNew: boolean;
+  /** The migrations applied just now. */
+  readonly applied: readonly string[];
+  readonly schemaVersion: number;
+  /** Whether the database answers, with a schema that this program knows or a newer one. */
+  isCurrent(): Promise<boolean>;
+  /** Closes the connections, then stops the private server if nobody else uses it. */
+  close(): Promise<void>;
+}
+
+const commandPatience = 10_000;
+
+/**
+ * @throws UsageError when the configuration lacks something; Error when the database cannot be
+ *   reached, cannot be migrated, or is not safe to use.
+ */
+export async function openStore(
+  config: Config,
+  log: Log,
+  onFailure: (kind: FailureKind) => void = () => undefined,
+  options: OpenOptions = {},
+): Promise<Store> {
+  const secret = secretOf(config, log, options);
+  const server = await reachServer(config.storage, log, options);
+  try {
+    const { applied, schemaVersion } = await prepare(server, log, options);
+    const database = connect(server.serviceUrl, log, onFailure);
+    return {
+      database,
+      secret: secret(),
+      // Of two processes that start at once, one applies the first migration.
+      isNew: server.isPrivate && applied.some((name) => name.startsWith('0001_')),
+      applied,
+      schemaVersion,
+      isCurrent: () => isCurrent(database, schemaVersion),
+      close: async () => {
+        await database.close();
+        await server.stop();
+      },
+    };
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+/** Judged before anything starts; made when the data directory is there. */
+function secretOf(config: Config, log: Log, { purpose = 'service' }: OpenOptions): () => string {
+  const { secret, storage } = config;
+  if (secret !== undefined) {
+    if (secret.length < 32 && purpose === 'service') {
+      log.warn({}, 'TALLYBOOK_SECRET is short; take one from "openssl rand -base64 32"');
+    }
+    return () => secret;
+  }
+  if (storage.kind === 'embedded') return () => keptSecret(storage.dataDirectory);
+  if (purpose === 'service') {
+    throw new UsageError(
+      'DATABASE_URL needs TALLYBOOK_SECRET, the same on every node; ' +
+        'take one from "openssl rand -base64 32"',
+    );
+  }
+  // A command hands out no cursors that anybody else would have to open.
+  return newSecret;
+}
+
+/** A server to use: one of the operator's, or the private one, running. */
+interface ReachedServer {
+  readonly ownerUrl: string;
+  readonly serviceUrl: string;
+  readonly isPrivate: boolean;
+  stop(): Promise<void>;
+}
+
+async function reachServer(
+  storage: Storage,
+  log: Log,
+  { mustExist = false }: OpenOptions,
+): Promise<ReachedServer> {
+  if (storage.kind === 'external') {
+    const { databaseUrl, migrateUrl = databaseUrl } = storage;
+    const stop = async () => undefined;
+    return { ownerUrl: migrateUrl, serviceUrl: databaseUrl, isPrivate: false, stop };
+  }
+  const { dataDirectory, binDirectory } = storage;
+  if (mustExist && !isInitialised(dataDirectory)) {
+    throw new Error(
+      `there is no database in ${dataDirectory}: name the directory with --data, or make one ` +
+        'with "tallybook migrate"',
+    );
+  }
+  const { ownerUrl, serviceUrl, stop } = await startEmbeddedServer({
+    dataDirectory,
+    binDirectory,
+    log: (event, message) => ('err' in event ? log.warn(event, message) : log.info(event, message)),
+  });
+  return { ownerUrl, serviceUrl, isPrivate: true, stop };
+}
+
+async function prepare(
+  server: ReachedServer,
+  log: Log,
+  { purpose = 'service', signal }: OpenOptions,
+): Promise<{ applied: readonly string[]; schemaVersion: number }> {
+  const found = await findDatabase(server.ownerUrl, {
+    limit: purpose === 'service' ? Number.POSITIVE_INFINITY : commandPatience,
+    notice: (error, delay) =>
+      log.warn({ reason: reasonOf(error), delay }, 'waiting for the database'),
+    signal,
+  });
+  const known = (await readMigrations()).length;
+  if (found.version > known) {
+    throw new Error(
+      `the database is at version ${found.version}, this program knows ${known}: run a newer one`,
+    );
+  }
+  let applied: readonly string[] = [];
+  // A role without the owner's rights has nothing to do once the schema is current: somebody else
+  // runs the migrations then.
+  if (found.version < known || (purpose !== 'command' && found.isOwner)) {
+    applied = await migrateOrExplain(server, found.isOwner, log);
+  }
+  await assertSafe(server.serviceUrl, known);
+  return { applied, schemaVersion: known };
+}
+
+async function migrateOrExplain(
+  server: ReachedServer,
+  isOwner: boolean,
+  log: Log,
+): Promise<readonly string[]> {
+  if (!isOwner) {
+    throw new Error(
+      'the schema is not up to date, and this role is not its owner: run "tallybook migrate" ' +
+        'with TALLYBOOK_MIGRATE_URL',
+    );
+  }
+  const { applied, serviceIsOwner } = await migrate({
+    owner: server.ownerUrl,
+    service: server.serviceUrl,
+  });
+  if (serviceIsOwner) {
+    log.warn(
+      {},
+      'the service connects as the owner of the schema, so only triggers guard the ledger: ' +
+        'set TALLYBOOK_MIGRATE_URL to the owner and DATABASE_URL to a role of its own',
+    );
+  }
+  return applied;
+}
+
+function connect(url: string, log: Log, onFailure: (kind: FailureKind) => void): Database {
+  return connectDatabase({
+    url,
+    writers: writeConnectionsMax,
+    onError: (failure) => {
+      onFailure(failure.kind);
+      log.warn({ kind: failure.kind, sqlstate: failure.sqlstate }, 'the database failed');
+    },
+  });
+}
+
+async function isCurrent({ reserve }: Database, known: number): Promise<boolean> {
+  try {
+    const [row] = await reserve.query<{ version: number }>({
+      name: 'schema_version',
+      text: 'select max(number) as version from schema_migrations',
+      values: [],
+    });
+    return row !== undefined && row.version >= known;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,122 @@
+// The life of one service process: open the database, listen, and on a signal drain and stop
+// everything this process started. An unexpected error ends the process rather than letting it go
+// on in an unknown state: nothing acknowledged can be lost by that.
+
+import { createServer as createHttpServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from 'pino';
+import { createService, endpoints } from './app.ts';
+import type { Config } from './config.ts';
+import { limits } from './core/limits.ts';
+import { openStore, type Store } from './database/open.ts';
+import { logRequest } from './http/log.ts';
+import { Metrics } from './http/metrics.ts';
+import { createServer, type HttpServer } from './http/server.ts';
+import { sitesOf } from './http/sites.ts';
+
+/** What a started service tells whoever started it. */
+export interface Running {
+  readonly url: string;
+  readonly store: Store;
+  readonly service: ReturnType<typeof createService>;
+  /** Refuses nothing that was accepted, then ends everything. Resolves when all is stopped. */
+  stop(): Promise<void>;
+}
+
+export async function start(config: Config, log: Logger): Promise<Running> {
+  const metrics = new Metrics();
+  const store = await openStore(config, log, (kind) => metrics.countDatabaseFailure(kind));
+  const { database } = store;
+  const service = createService({
+    database,
+    secret: store.secret,
+    onBatch: (type, commands, seconds) => metrics.observeBatch(type, commands, seconds),
+  });
+  metrics.read({ queued: () => service.dispatcher.queued, connections: database.usage });
+  const state = { isReady: true };
+  const server = createServer({
+    edge: service.edge,
+    endpoints,
+    sites: sitesOf({ endpoints, isReady: async () => state.isReady && (await store.isCurrent()) }),
+    trustedProxies: config.trustedProxies,
+    onRequest: (record) => {
+      metrics.observeRequest(record);
+      logRequest(log, record);
+    },
+  });
+  await server.fastify.listen({ host: config.host, port: config.port });
+  const metricsServer = await listenForMetrics(config, metrics);
+  return {
+    url: config.publicUrl ?? originOf(server),
+    store,
+    service,
+    stop: async () => {
+      state.isReady = false;
+      server.startDraining();
+      const drained = server.fastify.close();
+      await Promise.race([
+        drained,
+        new Promise((resolve) => setTimeout(resolve, limits.drainTimeout).unref()),
+      ]);
+      server.fastify.server.closeAllConnections();
+      metricsServer?.close();
+      await store.close();
+    },
+  };
+}
+
+/** Runs until a signal. Resolves when everything is stopped. */
+export async function runUntilSignal(running: Running, log: Logger): Promise<void> {
+  await new Promise<void>((resolve) => {
+    let firstAt: number | undefined;
+    const onSignal = (signal: NodeJS.Signals) => {
+      // A terminal signals the whole process group and npm passes the signal on once more: what
+      // comes within half a second is the same Ctrl-C. A later one means "now".
+      const isRepeated = firstAt !== undefined && performance.now() - firstAt < 500;
+      if (isRepeated) return;
+      if (firstAt !== undefined) process.exit(1);
+      firstAt = performance.now();
+      log.info({ signal }, 'stopping');
+      running.stop().then(resolve, (error: unknown) => {
+        log.fatal({ err: error }, 'could not stop cleanly');
+        process.exit(1);
+      });
+    };
+    process.on('SIGINT', onSignal);
+    process.on('SIGTERM', onSignal);
+    process.on('SIGHUP', onSignal);
+  });
+}
+
+/** Ends the process on what nobody expected. */
+export function endOnUnexpected(log: Logger): void {
+  const end = (error: unknown) => {
+    log.fatal({ err: error }, 'unexpected error');
+    process.exit(70);
+  };
+  process.on('uncaughtException', end);
+  process.on('unhandledRejection', end);
+}
+
+async function listenForMetrics(config: Config, metrics: Metrics): Promise<Server | undefined> {
+  if (config.metricsPort === undefined) return undefined;
+  const server = createHttpServer((request, response) => {
+    if (request.url !== '/metrics') {
+      response.writeHead(404).end();
+      return;
+    }
+    void metrics.registry.metrics().then((text) => {
+      response.writeHead(200, { 'Content-Type': metrics.registry.contentType }).end(text);
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(config.metricsPort, config.host, resolve);
+  });
+  return server;
+}
+
+function originOf(server: HttpServer): string {
+  const { address, family, port } = server.fastify.server.address() as AddressInfo;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}

@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Api, newKey } from '../../test/support/api.ts';
+import { DatabaseProxy } from '../../test/support/proxy.ts';
+import { startNode, startService, type TestService } from '../../test/support/service.ts';
+
+let service: TestService;
+let proxy: DatabaseProxy;
+let node: Awaited<ReturnType<typeof startNode>>;
+let api: Api;
+let merchant: string;
+let location: string;
+
+beforeAll(async () => {
+  service = await startService();
+  proxy = new DatabaseProxy(service.db.serviceUrl);
+  node = await startNode(await proxy.listen());
+  merchant = await service.given.merchant();
+  location = await service.given.location(merchant);
+  const { token } = await service.given.credential(merchant);
+  api = node.api.as(token);
+});
+afterAll(async () => {
+  await node.stop();
+  await proxy.close();
+  await service.stop();
+});
+beforeEach(() => {
+  proxy.cutAfterCommit = false;
+  proxy.refuses = false;
+  proxy.refusesAfterCut = false;
+  proxy.toDatabase = (bytes) => bytes;
+});
+
+async function adjustment(target = '5') {
+  return {
+    product_id: await service.given.product(merchant),
+    location_id: location,
+    target_quantity: target,
+    reason: 'correction',
+  };
+}
+
+async function movementsOf(product: string) {
+  return service.db.sql('select id, operation_id from inventory_movements where product_id = $1', [
+    product,
+  ]);
+}
+
+const path = '/inventory/adjustments';
+
+describe('a connection cut after COMMIT was sent', () => {
+  test('is answered as the first answer, once the commit is found', async () => {
+    const body = await adjustment();
+    const key = newKey();
+    proxy.cutAfterCommit = true;
+    const cutsBefore = proxy.commitsCut;
+    const answering = api.post(path, body, { key });
+    await expect.poll(() => proxy.commitsCut).toBeGreaterThan(cutsBefore);
+    proxy.cutAfterCommit = false;
+    const answer = await answering;
+    expect(answer.status).toBe(201);
+    expect(answer.headers.get('idempotent-replayed')).toBeNull();
+    const movements = await movementsOf(body.product_id);
+    expect(movements).toEqual([
+      { id: answer.body.data.id, operation_id: answer.body.meta.operation_id },
+    ]);
+  });
+
+  test('is 503 while the database stays away, and the retry gives the one result', async () => {
+    const body = await adjustment();
+    const key = newKey();
+    proxy.cutAfterCommit = true;
+    proxy.refusesAfterCut = true;
+    const unknown = await api.post(path, body, { key });
+    expect(unknown.status).toBe(503);
+    expect(unknown.code).toBe('service_unavailable');
+    expect(Number(unknown.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    proxy.refuses = false;
+    proxy.cutAfterCommit = false;
+    const retry = await api.post(path, body, { key });
+    expect(retry.status).toBe(201);
+    expect(retry.headers.get('idempotent-replayed')).toBe('true');
+    const movements = await movementsOf(body.product_id);
+    expect(movements).toEqual([
+      { id: retry.body.data.id, operation_id: retry.body.meta.operation_id },
+    ]);
+  });
+});
+
+describe('a COMMIT that answered ROLLBACK', () => {
+  test('is never taken for success', async () => {
+    // The proxy turns the commit of new connections into an abort, whose answer is ROLLBACK.
+    proxy.toDatabase = (bytes) =>
+      Buffer.from(
+        bytes.toString('latin1').replace('commit\0commit\0', 'commit\0abort;\0'),
+        'latin1',
+      );
+    const fresh = await startNode(proxy.url);
+    try {
+      const body = await adjustment();
+      const key = newKey();
+      const altered = fresh.api.as(api.token);
+      const answer = await altered.post(path, body, { key });
+      expect(answer.status).toBe(500);
+      expect(answer.code).toBe('internal_error');
+      expect(await movementsOf(body.product_id)).toEqual([]);
+      proxy.toDatabase = (bytes) => bytes;
+      const retry = await api.post(path, body, { key });
+      expect(retry.status).toBe(201);
+      expect(retry.headers.get('idempotent-replayed')).toBeNull();
+    } finally {
+      await fresh.stop();
+    }
+  });
+});

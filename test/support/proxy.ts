@@ -1,0 +1,82 @@
+// A proxy between a service and its database, to lose or alter exactly one message. It speaks TCP
+// to the service and forwards to the server's Unix socket.
+
+import { connect, createServer, type Server, type Socket } from 'node:net';
+
+/** What to do with bytes on their way to the database. */
+export type ToDatabase = (bytes: Buffer) => Buffer;
+
+export class DatabaseProxy {
+  readonly #server: Server;
+  readonly #open = new Set<Socket>();
+  readonly #url: URL;
+  /** Alters what the service sends. */
+  toDatabase: ToDatabase = (bytes) => bytes;
+  /** Drops the connection instead of delivering the answer to a COMMIT that has taken place. */
+  cutAfterCommit = false;
+  /** Refuses new connections. */
+  refuses = false;
+  /** From the next cut on, new connections are refused. */
+  refusesAfterCut = false;
+  commitsCut = 0;
+
+  constructor(databaseUrl: string) {
+    this.#url = new URL(databaseUrl);
+    const socketPath = `${this.#url.searchParams.get('host')}/.s.PGSQL.5432`;
+    this.#server = createServer((client) => this.#bridge(client, connect(socketPath)));
+  }
+
+  async listen(): Promise<string> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    return this.url;
+  }
+
+  /** The database, as the service reaches it through here. */
+  get url(): string {
+    const address = this.#server.address();
+    const url = new URL(this.#url);
+    url.searchParams.delete('host');
+    url.hostname = '127.0.0.1';
+    url.port = typeof address === 'object' && address !== null ? String(address.port) : '';
+    return url.toString();
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#open) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #bridge(client: Socket, database: Socket): void {
+    if (this.refuses) {
+      client.destroy();
+      database.destroy();
+      return;
+    }
+    let hasCommitted = false;
+    const drop = () => {
+      client.destroy();
+      database.destroy();
+    };
+    for (const socket of [client, database]) {
+      this.#open.add(socket);
+      socket.on('error', drop);
+      socket.on('close', () => {
+        this.#open.delete(socket);
+        drop();
+      });
+    }
+    client.on('data', (bytes) => {
+      hasCommitted ||= this.cutAfterCommit && bytes.includes('\0commit\0');
+      database.write(this.toDatabase(bytes));
+    });
+    database.on('data', (bytes) => {
+      if (!hasCommitted) {
+        client.write(bytes);
+      } else if (bytes.includes('COMMIT\0')) {
+        this.commitsCut += 1;
+        this.refuses ||= this.refusesAfterCut;
+        drop();
+      }
+    });
+  }
+}
