@@ -59,7 +59,7 @@ export async function createCredential(
   const grant = await grantOf(access.reader, merchant, locations);
   const id = mintId('credential');
   const { token, stored } = newToken();
-  await transact<unknown>(access.writer, [
+  await transact(access.writer, [
     insertCredential({ merchant, id, name, scopes, grant }),
     insertToken(merchant, id, stored, lifeSeconds),
   ]);
@@ -100,13 +100,12 @@ export async function rotateToken(
 ): Promise<IssuedCredential> {
   const { merchant } = await changeable(access.reader, id);
   const { token, stored } = newToken();
-  const [, inserted] = await transact<unknown>(access.writer, [
+  const [, inserted] = await transact(access.writer, [
     lockLiveCredential(merchant, id),
     insertNextToken(merchant, id, stored),
     endOtherTokens(merchant, id, stored, overlapSeconds),
   ]);
-  // Nothing inserted: it was revoked a moment ago, and this says so.
-  if (inserted?.length !== 1) await changeable(access.reader, id);
+  if (inserted?.length !== 1) throw await noEffect(access.reader, id);
   return { credential: await credentialById(access.reader, id), token };
 }
 
@@ -116,7 +115,8 @@ export async function rotateToken(
  */
 export async function revoke(access: Access, id: string): Promise<Credential> {
   const { merchant } = await withToken(access.reader, id);
-  await transact(access.writer, [revokeCredential(merchant, id)]);
+  const [revoked] = await transact(access.writer, [revokeCredential(merchant, id)]);
+  if (revoked?.length !== 1) throw await noEffect(access.reader, id);
   return credentialById(access.reader, id);
 }
 
@@ -149,8 +149,14 @@ export async function changeScopes(
 
 async function change(access: Access, id: string, statement: Statement): Promise<Credential> {
   const [changed] = await transact(access.writer, [statement]);
-  if (changed?.length !== 1) await changeable(access.reader, id);
+  if (changed?.length !== 1) throw await noEffect(access.reader, id);
   return credentialById(access.reader, id);
+}
+
+/** Why a change found nothing to change: most likely it was revoked a moment ago. */
+async function noEffect(reader: Reader, id: string): Promise<Error> {
+  await changeable(reader, id);
+  return new Error(`${id} could not be changed: it has no token`);
 }
 
 /** A credential that is not revoked. */

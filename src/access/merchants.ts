@@ -20,11 +20,11 @@ const pageSize = 1_000;
 /** Makes a merchant. Names need not be unique. */
 export async function createMerchant(writer: Writer, name: string): Promise<Merchant> {
   const id = mintId('merchant');
-  const [made] = await transact<MerchantRow>(writer, [
+  const [made] = await transact(writer, [
     insertMerchant(id, name),
     insertOperator(id, mintId('credential'), scopes),
   ]);
-  const [merchant] = made ?? [];
+  const [merchant] = (made ?? []) as readonly MerchantRow[];
   if (merchant === undefined) throw new Error('the merchant was not made');
   return merchant;
 }

@@ -2,22 +2,16 @@
 // round trip. Whether it took effect is known when this returns, and only then.
 
 import type { Statement, Writer } from '../core/statement.ts';
-
-const begin: Statement = {
-  name: 'begin',
-  text: 'begin isolation level read committed',
-  values: [],
-};
-const commit: Statement = { name: 'commit', text: 'commit', values: [] };
+import { begin, commit } from './operator-store.ts';
 
 /**
  * The rows of each statement.
  * @throws DatabaseFailure; nothing was done then, unless its kind is `lost`.
  */
-export async function transact<Row>(
+export async function transact(
   writer: Writer,
-  statements: readonly Statement<Row>[],
-): Promise<(readonly Row[])[]> {
+  statements: readonly Statement[],
+): Promise<(readonly unknown[])[]> {
   const connection = await writer.connect();
   try {
     const [, ...results] = await connection.send([begin, ...statements, commit]);
@@ -25,7 +19,7 @@ export async function transact<Row>(
     const answer = results.pop()?.command;
     if (answer !== 'COMMIT') throw new Error(`the database answered ${answer} to COMMIT`);
     connection.release();
-    return results.map((result) => result.rows as readonly Row[]);
+    return results.map((result) => result.rows);
   } catch (error) {
     connection.destroy();
     throw error;

@@ -59,8 +59,6 @@ export interface WriteContract<Body extends TObject = TObject> extends ContractB
   readonly needsAllLocations?: boolean;
   /** Path of the resource written, for the Location header. */
   readonly memberPath: string;
-  /** Only a credential with a grant of all locations may: what it makes is granted to nobody yet. */
-  readonly needsAllLocations?: boolean;
   readonly resourceType: 'customer' | 'product' | 'location' | 'inventory_movement';
 }
 

@@ -218,25 +218,27 @@ export const problemKinds = {
 export type ProblemCode = keyof typeof problemKinds;
 
 /** The codes of single fields inside `details`, besides the problem codes themselves. */
-export type DetailCode =
-  | 'required'
-  | 'unknown_field'
-  | 'read_only'
-  | 'invalid_type'
-  | 'invalid_format'
-  | 'value_not_allowed'
-  | 'unknown_value'
-  | 'invalid_email'
-  | 'too_short'
-  | 'too_long'
-  | 'too_many'
-  | 'too_large'
-  | 'must_not_be_negative'
-  | 'too_many_decimal_places'
-  | 'not_repeatable'
-  | 'malformed'
-  | 'filter_mismatch'
-  | ProblemCode;
+export const detailKinds = {
+  required: 'It is missing, or null where it cannot be.',
+  unknown_field: 'It is not known here.',
+  read_only: 'It is set by the service and cannot be sent.',
+  invalid_type: 'It has another JSON type than the one asked for.',
+  invalid_format: 'Its characters do not have the form asked for.',
+  value_not_allowed: 'It is not one of the values allowed here.',
+  unknown_value: 'It names something that does not exist, such as a time zone.',
+  invalid_email: 'It is not an e-mail address.',
+  too_short: 'It has too few characters.',
+  too_long: 'It has too many characters.',
+  too_many: 'It is given too often, or has too many members.',
+  too_large: 'The number is too large.',
+  must_not_be_negative: 'The number is below zero.',
+  too_many_decimal_places: 'The number has more decimals than are kept; nothing is rounded.',
+  not_repeatable: 'The parameter was given more than once.',
+  malformed: 'The cursor is not one of this route and merchant.',
+  filter_mismatch: 'The cursor was issued for other filters.',
+} as const;
+
+export type DetailCode = keyof typeof detailKinds | ProblemCode;
 
 /** One entry of `error.details`: which field (a path such as `query.limit`), why, and extras. */
 export interface Detail {

@@ -47,7 +47,8 @@ export async function ensureServiceRole(owner: pg.Client, serviceUrl: string): P
   if (!isOwner) {
     const password = owner.escapeLiteral(service.password ?? '');
     // The server's log must not quote the statement, should it fail.
-    await owner.query('set local log_min_error_statement = panic');
+    await owner.query(`select set_config('log_min_error_statement', 'panic', true)
+      from pg_roles where rolname = current_user and rolsuper`);
     if (!found.exists) await owner.query(`create role ${role} login password ${password}`);
     await owner.query(rights.replaceAll('%ROLE%', role));
   }

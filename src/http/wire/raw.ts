@@ -55,26 +55,28 @@ function hasAnswerUnderWay(socket: Duplex): boolean {
 
 function respond(response: ServerResponse, problem: Problem, report: OnRawProblem): void {
   const requestId = mintId('request');
-  response.writeHead(problem.status, headersOf(problem, requestId));
-  response.end(problemBody(problem, requestId));
+  const body = problemBody(problem, requestId);
+  response.writeHead(problem.status, headersOf(problem, requestId, body));
+  response.end(body);
   report(problem, requestId);
 }
 
 function write(socket: Duplex, problem: Problem, report: OnRawProblem): void {
   const requestId = mintId('request');
   const body = problemBody(problem, requestId);
-  const headers = { ...headersOf(problem, requestId), 'Content-Length': Buffer.byteLength(body) };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const headers = Object.entries(headersOf(problem, requestId, body));
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
   const status = `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n`;
   socket.end(`${status}${lines.join('')}\r\n${body}`);
   report(problem, requestId);
 }
 
-function headersOf(problem: Problem, requestId: string): Record<string, string> {
+function headersOf(problem: Problem, requestId: string, body: string): Record<string, string> {
   return {
     ...commonHeaders(requestId),
     ...problemHeaders(problem),
     'Content-Type': jsonType,
+    'Content-Length': String(Buffer.byteLength(body)),
     Connection: 'close',
   };
 }

@@ -1,0 +1,194 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { canonicalQuantity, decimalPlaces, quantityFault, subtract } from './decimal.ts';
+import { formats } from './format.ts';
+import { idCeiling, idFloor, lookupId, mintId, mintIdAfter } from './id.ts';
+import { CursorSealer } from './page.ts';
+
+/** A quantity as a count of hundred-thousandths and one of its many spellings. */
+const quantity = fc.tuple(fc.bigInt(0n, 10n ** 17n - 1n), fc.nat(8)).map(([units, zeros]) => {
+  const digits = units.toString().padStart(6, '0');
+  const spelled = `${digits.slice(0, -5)}.${digits.slice(-5)}${'0'.repeat(zeros)}`;
+  return { units, spelled };
+});
+
+const unitsOf = (text: string): bigint => {
+  const [whole = '', fraction = ''] = text.replace('-', '').split('.');
+  const units = BigInt(whole + fraction.padEnd(5, '0'));
+  return text.startsWith('-') ? -units : units;
+};
+
+describe('quantities', () => {
+  test('have one canonical spelling, equal to the number that was sent', () => {
+    fc.assert(
+      fc.property(quantity, ({ units, spelled }) => {
+        expect(quantityFault(spelled)).toBeUndefined();
+        const canonical = canonicalQuantity(spelled);
+        expect(unitsOf(canonical)).toBe(units);
+        expect(canonical).toMatch(/^(0|[1-9][0-9]*)(\.[0-9]*[1-9])?$/);
+        expect(canonicalQuantity(canonical)).toBe(canonical);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  test('subtract exactly', () => {
+    fc.assert(
+      fc.property(quantity, quantity, (a, b) => {
+        const delta = subtract(canonicalQuantity(a.spelled), canonicalQuantity(b.spelled));
+        expect(unitsOf(delta)).toBe(a.units - b.units);
+        expect(delta).not.toBe('-0');
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  test.each([
+    ['', 'invalid_format'],
+    ['NaN', 'invalid_format'],
+    ['Infinity', 'invalid_format'],
+    ['1e5', 'invalid_format'],
+    ['+5', 'invalid_format'],
+    ['.5', 'invalid_format'],
+    ['5.', 'invalid_format'],
+    ['05', 'invalid_format'],
+    ['0x10', 'invalid_format'],
+    ['1_000', 'invalid_format'],
+    ['1,5', 'invalid_format'],
+    [' 5', 'invalid_format'],
+    ['5\n', 'invalid_format'],
+    ['٣', 'invalid_format'],
+    ['５', 'invalid_format'],
+    [`1.${'0'.repeat(63)}`, 'invalid_format'],
+    ['-1', 'must_not_be_negative'],
+    ['-0', 'must_not_be_negative'],
+    ['1234567890123', 'too_large'],
+    ['0.123456', 'too_many_decimal_places'],
+  ])('%j is refused as %s', (text, code) => {
+    expect(quantityFault(text)?.code).toBe(code);
+  });
+
+  test('count the decimal places they use', () => {
+    expect(decimalPlaces(canonicalQuantity('1.500'))).toBe(1);
+    expect(decimalPlaces(canonicalQuantity('1.000'))).toBe(0);
+  });
+});
+
+describe('IDs', () => {
+  test('look like their kind and sort by time', () => {
+    const ids = Array.from({ length: 1_000 }, () => mintId('movement'));
+    expect(new Set(ids).size).toBe(1_000);
+    for (const id of ids) expect(id).toMatch(/^imv_[0-9a-hjkmnp-tv-z]{26}$/);
+    const later = new Date(Date.now() + 60_000).toISOString();
+    for (const id of ids) {
+      expect(id > (idFloor('movement', new Date().toISOString()) ?? '')).toBe(true);
+      expect(id < (idCeiling('movement', later) ?? '')).toBe(true);
+    }
+  });
+
+  test('minted after another sort after it, however far its clock was ahead', () => {
+    let last = idCeiling('movement', new Date(Date.now() + 3_600_000).toISOString());
+    for (let i = 0; i < 1_000; i += 1) {
+      const next = mintIdAfter('movement', last);
+      expect(next > (last ?? '')).toBe(true);
+      last = next;
+    }
+    const greatestOfItsMillisecond = `imv_${'01k9x3v7c2'}fzzzvzzzzzzzzzzz`;
+    expect(mintIdAfter('movement', greatestOfItsMillisecond) > greatestOfItsMillisecond).toBe(true);
+  });
+
+  test('that are not ours are looked up as nothing', () => {
+    for (const text of ['', 'x', 'prod_\0', 'PROD_01K9X3V7C2E4R8T1M5N6P0Q9SA', 'a'.repeat(65)]) {
+      expect(lookupId(text)).toBe('');
+    }
+    const id = mintId('product');
+    expect(lookupId(id)).toBe(id);
+  });
+});
+
+describe('cursors', () => {
+  const sealer = new CursorSealer('secret');
+  const scope = { route: 'products.list ', merchant: 'mer_1', filters: '[]' };
+
+  test('open to what was sealed, for their own route, merchant and filters alone', () => {
+    const cursor = sealer.seal(scope, 'prod_1');
+    expect(sealer.open(scope, cursor)).toEqual({ kind: 'valid', after: 'prod_1' });
+    expect(sealer.open({ ...scope, route: 'customers.list ' }, cursor).kind).toBe('malformed');
+    expect(sealer.open({ ...scope, merchant: 'mer_2' }, cursor).kind).toBe('malformed');
+    expect(sealer.open({ ...scope, filters: '[1]' }, cursor).kind).toBe('filter_mismatch');
+    expect(new CursorSealer('other').open(scope, cursor).kind).toBe('malformed');
+  });
+
+  test('with any one bit flipped, cut or extended are refused', () => {
+    const cursor = sealer.seal(scope, 'prod_1');
+    const bytes = Buffer.from(cursor, 'base64url');
+    for (let bit = 0; bit < bytes.length * 8; bit += 1) {
+      const flipped = Buffer.from(bytes);
+      flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      expect(sealer.open(scope, flipped.toString('base64url')).kind).toBe('malformed');
+    }
+    for (let length = 0; length < cursor.length; length += 1) {
+      expect(sealer.open(scope, cursor.slice(0, length)).kind).toBe('malformed');
+    }
+    expect(sealer.open(scope, `${cursor}A`).kind).toBe('malformed');
+    expect(sealer.open(scope, `${cursor} `).kind).toBe('malformed');
+  });
+});
+
+describe('formats', () => {
+  const accepts = (format: keyof typeof formats, text: string) =>
+    formats[format](text) === undefined;
+
+  test('e-mail takes what is in use and refuses the rest', () => {
+    const good = ['a@b.co', "o'brien+tag@shop.example", 'jörg@bücher.example', 'a.b@c-d.e1'];
+    const bad = [
+      'a',
+      '@b.co',
+      'a@',
+      'a@b',
+      'a b@c.de',
+      'a@b..co',
+      '.a@b.co',
+      'a.@b.co',
+      'a..b@c.d',
+    ];
+    const worse = ['a@b.co\r\nBcc: x@y.zz', 'a@@b.co', '"a"@b.co', 'a@-b.co', 'a@[1.2.3.4]'];
+    for (const text of good) expect(accepts('email', text), text).toBe(true);
+    for (const text of [...bad, ...worse]) expect(accepts('email', text), text).toBe(false);
+  });
+
+  test('e-mail is decided within 50 ms, whatever is sent', () => {
+    for (const text of [
+      `${'a.'.repeat(30_000)}@`,
+      `a@${'a-'.repeat(30_000)}`,
+      '@'.repeat(60_000),
+    ]) {
+      const started = performance.now();
+      accepts('email', text);
+      expect(performance.now() - started).toBeLessThan(50);
+    }
+  });
+
+  test('times are RFC 3339 and exist', () => {
+    const good = ['2026-01-31T12:00:00Z', '2024-02-29t00:00:00.123456789+02:00'];
+    const bad = [
+      '2026-02-29T00:00:00Z',
+      '2026-01-31',
+      '2026-01-31T24:00:00Z',
+      '0000-01-01T00:00:00Z',
+    ];
+    for (const text of good) expect(accepts('date-time', text), text).toBe(true);
+    for (const text of [...bad, '2026-01-31T12:00:00', '2026-01-31T12:00:00 02:00', 'now']) {
+      expect(accepts('date-time', text), text).toBe(false);
+    }
+  });
+
+  test('names are not blank and hold no control characters', () => {
+    for (const text of [' ', '\u00a0\u2003', 'a\nb', 'a\u0085b', '\u007f']) {
+      expect(accepts('name', text), JSON.stringify(text)).toBe(false);
+    }
+    for (const text of ['a', ' a ', '名前', 'e\u0301', '\u202eevil']) {
+      expect(accepts('name', text), text).toBe(true);
+    }
+  });
+});

@@ -1,0 +1,172 @@
+// The statements of customers. A statement that locks joins the operations this transaction has
+// claimed (`status = 'claimed'`: no committed row has that), so that a replay locks nothing.
+
+import type { Command } from '../core/endpoint.ts';
+import { idFloor, lookupId } from '../core/id.ts';
+import type { MerchantId } from '../core/principal.ts';
+import type { Holder } from '../core/revision.ts';
+import { searchQuery, searchText } from '../core/search.ts';
+import type { SaveStatement, Statement } from '../core/statement.ts';
+import type { CustomerPatch, CustomerRow } from './edit.ts';
+
+const columns = `c.id, c.name, c.email, c.phone, c.external_id, c.note, c.metadata, c.status,
+  c.version, c.created_at, c.updated_at, c.erased_at`;
+
+/** Who holds the external IDs that the commands want. */
+export function findHolders(
+  merchant: MerchantId,
+  commands: readonly Command<CustomerPatch>[],
+): Statement<Holder> {
+  return {
+    name: 'find_customer_holders',
+    text: `
+      select 'external_id' as field, c.external_id as value, c.id from customers c
+      where c.merchant_id = $1 and c.external_id = any ($2)`,
+    values: [merchant, commands.flatMap(({ body }) => body.external_id ?? [])],
+  };
+}
+
+/** Locks the customers, in the order of IDs, and reads them as they are once locked. */
+export function lockCustomers(
+  merchant: MerchantId,
+  commands: readonly Command<CustomerPatch>[],
+): Statement<CustomerRow> {
+  const asked = commands.map(({ operationId, id }) => ({
+    operation_id: operationId,
+    id: lookupId(id),
+  }));
+  return {
+    name: 'lock_customers',
+    text: `
+      select ${columns} from customers c
+      where c.merchant_id = $1 and c.id in (
+        select a.id from json_to_recordset($2) as a (operation_id text, id text)
+        join operations o on o.merchant_id = $1 and o.id = a.operation_id
+          and o.status = 'claimed')
+      order by c.id
+      for no key update of c`,
+    values: [merchant, JSON.stringify(asked)],
+  };
+}
+
+/** In the order of external IDs: two imports of the same list wait for each other in one order. */
+export function insertCustomers(
+  merchant: MerchantId,
+  rows: readonly CustomerRow[],
+): SaveStatement {
+  return {
+    name: 'insert_customers',
+    text: `
+      insert into customers (merchant_id, id, name, email, phone, external_id, note, metadata,
+        status, version, created_at, updated_at, search)
+      select $1, id, name, email, phone, external_id, note, metadata,
+        status, version, created_at, updated_at, search
+      from json_populate_recordset(null::customers, $2)
+      order by external_id`,
+    values: [merchant, JSON.stringify(rows.map(searchable))],
+    rows: rows.length,
+  };
+}
+
+export function updateCustomers(
+  merchant: MerchantId,
+  rows: readonly CustomerRow[],
+): SaveStatement {
+  return {
+    name: 'update_customers',
+    text: `
+      update customers c
+      set name = s.name, email = s.email, phone = s.phone, external_id = s.external_id,
+        note = s.note, metadata = s.metadata, status = s.status, version = s.version,
+        updated_at = s.updated_at, search = s.search
+      from json_populate_recordset(null::customers, $2) s
+      where c.merchant_id = $1 and c.id = s.id`,
+    values: [merchant, JSON.stringify(rows.map(searchable))],
+    rows: rows.length,
+  };
+}
+
+const searchable = (row: CustomerRow) => ({ ...row, search: searchText(row.name, row.email) });
+
+/** Customers by ID, erased ones among them. */
+export function findCustomers(
+  merchant: MerchantId,
+  ids: readonly string[],
+): Statement<CustomerRow> {
+  return {
+    name: 'find_customers',
+    text: `select ${columns} from customers c where c.merchant_id = $1 and c.id = any ($2)`,
+    values: [merchant, ids.map(lookupId)],
+  };
+}
+
+export interface CustomerFilter {
+  readonly merchant: MerchantId;
+  readonly email: string | undefined;
+  readonly externalId: string | undefined;
+  readonly status: string | undefined;
+  readonly updatedAfter: string | undefined;
+  readonly q: string | undefined;
+  readonly after: string | undefined;
+  readonly limit: number;
+}
+
+const walk = (range: string) => `
+  select ${columns} from customers c
+  where c.merchant_id = $1 and c.id > $2 ${range} and c.erased_at is null
+    and ($4::text is null or c.status = $4)
+    and ($5::text is null or c.external_id = $5)
+    and ($6::text is null or c.email_key =
+      split_part($6, '@', 1) || '@' || lower(split_part($6, '@', 2) collate "C"))
+    and ($7::tsquery is null or c.search @@ $7)
+  order by c.id limit $3`;
+
+/**
+ * Rows changed since a time, in two walks: those created since, which lie together at the end of
+ * the IDs, and older ones. In one walk the database takes them for evenly spread and may read all
+ * that comes before them.
+ */
+const walkChanged = `
+  select * from (
+    (${walk('and c.id < $9 and c.updated_at >= $8::timestamptz')}) union all
+    (${walk('and c.id >= $9 and c.updated_at >= $8::timestamptz')})) c
+  order by c.id limit $3`;
+
+/**
+ * A page of customers. With filters it is planned anew each time: only their values tell whether
+ * an index finds the rows or a walk along the IDs meets them sooner.
+ */
+export function listCustomers(filter: CustomerFilter): Statement<CustomerRow> {
+  const { merchant, after, limit, status, externalId, email, q, updatedAfter } = filter;
+  const filters = [status, externalId, email, q === undefined ? undefined : searchQuery(q)];
+  const values = [merchant, after ?? '', limit, ...filters.map((value) => value ?? null)];
+  if (updatedAfter !== undefined) {
+    const floor = idFloor('customer', updatedAfter);
+    return { name: '', text: walkChanged, values: [...values, updatedAfter, floor] };
+  }
+  const isFiltered = filters.some((value) => value !== undefined);
+  return { name: isFiltered ? '' : 'list_customers', text: walk(''), values };
+}
+
+/**
+ * Wipes what is personal of a customer, for good. Once more does no harm. No row: no such customer.
+ */
+export function eraseCustomer(
+  merchant: MerchantId,
+  id: string,
+  now: string,
+): Statement<{ id: string; erased_at: string }> {
+  return {
+    name: 'erase_customer',
+    text: `
+      update customers c
+      set name = '', email = '', phone = null, external_id = null, note = null, metadata = '{}',
+        search = '', erased_at = coalesce(c.erased_at, $3),
+        version = c.version + (c.erased_at is null)::integer,
+        updated_at = case when c.erased_at is null then greatest(c.updated_at, $3)
+          else c.updated_at end
+      where c.merchant_id = $1 and c.id = $2
+      returning c.id, c.erased_at`,
+    values: [merchant, lookupId(id), now],
+  };
+}

@@ -1,0 +1,251 @@
+// The statements of `tallybook verify`. Each looks at one bounded range of one merchant's ledger, so
+// that neither a long ledger nor one very busy level makes a long statement, and says what differs.
+// They trust no constraint and no generated column: they are for the day these were circumvented.
+
+import type { Statement } from '../core/statement.ts';
+
+export const beginSnapshot: Statement = {
+  name: 'begin_snapshot',
+  text: 'begin isolation level repeatable read read only',
+  values: [],
+};
+
+/** The service's role allows 3 s, which a cold range on a slow disk may need more than. */
+export const allowLongStatements: Statement = {
+  name: 'allow_long_statements',
+  text: "set local statement_timeout = '60s'",
+  values: [],
+};
+
+export const commit: Statement = { name: 'commit', text: 'commit', values: [] };
+
+/** What differs, as the statements report it. */
+export interface DifferenceRow {
+  readonly kind: string;
+  readonly product_id: string | null;
+  readonly location_id: string | null;
+  readonly movement_id: string | null;
+  readonly operation_id: string | null;
+  /** What was found, and what should have been. */
+  readonly found: string | null;
+  readonly expected: string | null;
+}
+
+/** The next merchant that any table of the ledger knows, and whether it is there itself. */
+export function nextMerchant(after: string): Statement<{ id: string | null; exists: boolean }> {
+  return {
+    name: '',
+    text: `
+      select next.id, exists (select from merchants m where m.id = next.id) as exists
+      from (select min(id) as id from (
+        select min(id) as id from merchants where id > $1
+        union all select min(merchant_id) from inventory_levels where merchant_id > $1
+        union all select min(merchant_id) from inventory_movements where merchant_id > $1
+        union all select min(merchant_id) from operations where merchant_id > $1) known) next`,
+    values: [after],
+  };
+}
+
+/** Where a walk over movements stands: its last row, and the sum of that level's deltas so far. */
+export interface MovementPosition {
+  readonly product_id: string;
+  readonly location_id: string;
+  readonly sequence: number;
+  readonly id: string;
+  readonly total: string;
+}
+
+export interface MovementRange extends MovementPosition {
+  /** Rows seen, the first of them again when the walk goes on. */
+  readonly fetched: number;
+  readonly differences: readonly DifferenceRow[];
+}
+
+/**
+ * Movements in the order of their levels, from the last one seen. Levels that end within the range
+ * are compared with their sum; the last one of a full range goes on in the next.
+ */
+export function walkMovements(
+  merchant: string,
+  from: MovementPosition,
+  limit: number,
+): Statement<MovementRange> {
+  return {
+    name: '',
+    text: `
+      with chunk as materialized (
+        select m.product_id, m.location_id, m.sequence, m.id, m.operation_id, m.recorded_at,
+          m.quantity_before, m.quantity_delta, m.quantity_after
+        from inventory_movements m
+        where m.merchant_id = $1
+          and (m.product_id, m.location_id, m.sequence, m.id) >= ($2, $3, $4::bigint, $5)
+        order by m.product_id, m.location_id, m.sequence, m.id
+        limit $6
+      ), walked as materialized (
+        select c.*, lag(c.sequence) over level as previous_sequence,
+          lag(c.quantity_after) over level as previous_after, lag(c.id) over level as previous_id,
+          lag(c.recorded_at) over level as previous_recorded_at,
+          (c.product_id, c.location_id, c.sequence, c.id) = ($2, $3, $4::bigint, $5) as is_seen
+        from chunk c
+        window level as (partition by c.product_id, c.location_id order by c.sequence, c.id)
+      ), last as (
+        select product_id, location_id, sequence, id from walked
+        order by product_id desc, location_id desc, sequence desc, id desc limit 1
+      ), totals as (
+        select w.product_id, w.location_id,
+          coalesce(sum(w.quantity_delta) filter (where not w.is_seen), 0)
+            + case when bool_or(w.is_seen) then $7::numeric else 0 end as total,
+          (select count(*) from chunk) < $6
+            or (w.product_id, w.location_id) <> (last.product_id, last.location_id) as is_whole
+        from walked w cross join last
+        group by w.product_id, w.location_id, last.product_id, last.location_id
+      ), differences as (${movementDifferences})
+      select (select count(*) from chunk)::int as fetched, last.*, totals.total::text as total,
+        coalesce((select json_agg(d) from differences d), '[]') as differences
+      from last join totals using (product_id, location_id)`,
+    values: [
+      merchant,
+      from.product_id,
+      from.location_id,
+      from.sequence,
+      from.id,
+      limit,
+      from.total,
+    ],
+  };
+}
+
+/** One line per promise. A row that the range before has judged is only somebody's predecessor. */
+const movementDifferences = `
+  select f.kind, w.product_id, w.location_id, w.id as movement_id, w.operation_id,
+    f.found, f.expected
+  from walked w
+  left join operations o on o.merchant_id = $1 and o.id = w.operation_id
+  left join inventory_levels v on v.merchant_id = $1 and v.product_id = w.product_id
+    and v.location_id = w.location_id
+  cross join lateral (values
+    ('sequence_gap', w.sequence > coalesce(w.previous_sequence, 0) + 1 or w.sequence < 1,
+      w.sequence::text, (coalesce(w.previous_sequence, 0) + 1)::text),
+    ('sequence_fork', w.sequence = w.previous_sequence, w.sequence::text,
+      (w.sequence + 1)::text),
+    ('before_differs', w.sequence = coalesce(w.previous_sequence, 0) + 1
+      and w.quantity_before <> coalesce(w.previous_after, 0),
+      w.quantity_before::text, coalesce(w.previous_after, 0)::text),
+    ('after_differs', w.quantity_after <> w.quantity_before + w.quantity_delta,
+      w.quantity_after::text, (w.quantity_before + w.quantity_delta)::text),
+    ('delta_zero', w.quantity_delta = 0, null, null),
+    ('quantity_out_of_range', w.quantity_after < 0 or w.quantity_after >= 1e12
+      or min_scale(w.quantity_after) > 5, w.quantity_after::text, null),
+    ('id_order', w.id <= w.previous_id, w.id, w.previous_id),
+    ('time_order', w.recorded_at < w.previous_recorded_at, w.recorded_at::text,
+      w.previous_recorded_at::text),
+    ('movement_without_level', v.product_id is null and w.previous_id is null, null, null),
+    ('movement_without_operation', o.id is null or o.type <> 'inventory.adjust'
+      or o.status <> 'succeeded', coalesce(o.type || ' ' || o.status, 'none'), null),
+    (case when exists (select from inventory_movements n where n.merchant_id = $1
+        and n.id = o.resource_id and n.operation_id = o.id)
+      then 'operation_with_two_movements' else 'operation_names_another' end,
+      o.resource_id <> w.id, o.resource_id, w.id)
+  ) as f (kind, is_found, found, expected)
+  where not w.is_seen and f.is_found
+  union all
+  select 'quantity_not_sum', t.product_id, t.location_id, null, null, v.quantity::text,
+    t.total::text
+  from totals t
+  join inventory_levels v on v.merchant_id = $1 and v.product_id = t.product_id
+    and v.location_id = t.location_id
+  where t.is_whole and v.quantity <> t.total`;
+
+export interface LevelRange {
+  readonly fetched: number;
+  /** Without the rows that are only there to be locked. */
+  readonly levels: number;
+  readonly product_id: string;
+  readonly location_id: string;
+  readonly differences: readonly DifferenceRow[];
+}
+
+/** Levels after one, each against its last movement. */
+export function walkLevels(
+  merchant: string,
+  after: { readonly product_id: string; readonly location_id: string },
+  limit: number,
+): Statement<LevelRange> {
+  return {
+    name: '',
+    text: `
+      with chunk as materialized (
+        select v.product_id, v.location_id, v.quantity, v.sequence, v.last_movement_id, v.updated_at
+        from inventory_levels v
+        where v.merchant_id = $1 and (v.product_id, v.location_id) > ($2, $3)
+        order by v.product_id, v.location_id limit $4
+      ), last as (
+        select product_id, location_id from chunk
+        order by product_id desc, location_id desc limit 1
+      ), differences as (
+        select f.kind, c.product_id, c.location_id, m.id as movement_id, null as operation_id,
+          f.found, f.expected
+        from chunk c
+        left join lateral (
+          select m.id, m.sequence, m.quantity_after, m.recorded_at from inventory_movements m
+          where m.merchant_id = $1 and m.product_id = c.product_id
+            and m.location_id = c.location_id
+          order by m.sequence desc, m.id desc limit 1) m on true
+        cross join lateral (values
+          ('level_without_movements', m.id is null and (c.quantity <> 0 or c.sequence <> 0
+            or c.last_movement_id is not null), c.quantity::text, '0'),
+          ('quantity_differs', c.quantity <> m.quantity_after, c.quantity::text,
+            m.quantity_after::text),
+          ('sequence_differs', c.sequence <> m.sequence, c.sequence::text, m.sequence::text),
+          ('last_movement_differs', m.id is not null and c.last_movement_id is distinct from m.id,
+            c.last_movement_id, m.id),
+          ('updated_at_differs', m.id is not null and c.updated_at is distinct from m.recorded_at,
+            c.updated_at::text, m.recorded_at::text)
+        ) as f (kind, is_found, found, expected)
+        where f.is_found
+      )
+      select (select count(*) from chunk)::int as fetched,
+        (select count(*) from chunk where sequence > 0)::int as levels, last.*,
+        coalesce((select json_agg(d) from differences d), '[]') as differences
+      from last`,
+    values: [merchant, after.product_id, after.location_id, limit],
+  };
+}
+
+export interface OperationRange {
+  readonly fetched: number;
+  readonly id: string;
+  readonly differences: readonly DifferenceRow[];
+}
+
+/** Operations after one, each against what it says it did. */
+export function walkOperations(
+  merchant: string,
+  after: string,
+  limit: number,
+): Statement<OperationRange> {
+  return {
+    name: '',
+    text: `
+      with chunk as materialized (
+        select o.id, o.type, o.status, o.resource_id from operations o
+        where o.merchant_id = $1 and o.id > $2 order by o.id limit $3
+      ), differences as (
+        select f.kind, m.product_id, m.location_id, c.resource_id as movement_id,
+          c.id as operation_id, f.found, null as expected
+        from chunk c
+        left join inventory_movements m on c.type = 'inventory.adjust' and m.merchant_id = $1
+          and m.id = c.resource_id
+        cross join lateral (values
+          ('operation_claimed', c.status = 'claimed', c.type),
+          ('operation_without_movement', c.type = 'inventory.adjust' and c.status = 'succeeded'
+            and m.operation_id is distinct from c.id, m.operation_id)
+        ) as f (kind, is_found, found)
+        where f.is_found
+      )
+      select (select count(*) from chunk)::int as fetched, max(chunk.id) as id,
+        coalesce((select json_agg(d) from differences d), '[]') as differences
+      from chunk having count(*) > 0`,
+    values: [merchant, after, limit],
+  };
+}

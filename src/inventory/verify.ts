@@ -1,0 +1,208 @@
+// Recomputes the ledger and says what differs: every level from its movements, every movement from
+// its predecessor and its operation. It reads range by range, each in a snapshot of its own, so it
+// works beside a busy service. A level that spans ranges is still judged exactly: movements are only
+// ever added at its end, and it is compared in the snapshot that shows its last ones.
+
+import { DatabaseFailure, type Statement, type Writer } from '../core/statement.ts';
+import {
+  allowLongStatements,
+  beginSnapshot,
+  commit,
+  type DifferenceRow,
+  type MovementPosition,
+  nextMerchant,
+  walkLevels,
+  walkMovements,
+  walkOperations,
+} from './verify-store.ts';
+
+/** One way in which the ledger is not what it promises to be. */
+export interface Difference {
+  readonly kind: string;
+  readonly merchant_id: string;
+  readonly product_id: string | null;
+  readonly location_id: string | null;
+  readonly movement_id?: string;
+  readonly operation_id?: string;
+  readonly message: string;
+}
+
+export interface Verification {
+  readonly ok: boolean;
+  /** Levels that ever moved. */
+  readonly levels: number;
+  readonly movements: number;
+  readonly differences: readonly Difference[];
+}
+
+/** A range of this many rows takes about 0.1 s when it is in memory. */
+const rangeSizeDefault = 10_000;
+const rangeSizeMin = 500;
+
+/**
+ * @param options.merchant only this merchant; otherwise all.
+ * @throws DatabaseFailure
+ */
+export async function verifyLedger(
+  writer: Writer,
+  options: { readonly merchant?: string | undefined; readonly rangeSize?: number } = {},
+): Promise<Verification> {
+  const walk = new Walk(writer, options.rangeSize ?? rangeSizeDefault);
+  if (options.merchant !== undefined) await walk.merchant(options.merchant);
+  else await walk.merchants();
+  const { levels, movements, differences } = walk;
+  return { ok: differences.length === 0, levels, movements, differences };
+}
+
+class Walk {
+  levels = 0;
+  movements = 0;
+  readonly differences: Difference[] = [];
+  readonly #writer: Writer;
+  readonly #rangeSize: number;
+
+  constructor(writer: Writer, rangeSize: number) {
+    this.#writer = writer;
+    this.#rangeSize = rangeSize;
+  }
+
+  async merchants(): Promise<void> {
+    let after = '';
+    for (;;) {
+      const next = await this.#look(() => nextMerchant(after));
+      if (next === undefined || next.id === null) return;
+      if (!next.exists) this.#add(next.id, [{ ...nowhere, kind: 'merchant_missing' }]);
+      await this.merchant(next.id);
+      after = next.id;
+    }
+  }
+
+  async merchant(merchant: string): Promise<void> {
+    await this.#walkMovements(merchant);
+    await this.#walkLevels(merchant);
+    await this.#walkOperations(merchant);
+  }
+
+  async #walkMovements(merchant: string): Promise<void> {
+    let from: MovementPosition = {
+      product_id: '',
+      location_id: '',
+      sequence: 0,
+      id: '',
+      total: '0',
+    };
+    for (;;) {
+      let size = 0;
+      const range = await this.#look((rows) => {
+        size = rows;
+        return walkMovements(merchant, from, rows);
+      });
+      if (range === undefined) return;
+      const isContinued = from.id !== '';
+      this.movements += range.fetched - (isContinued ? 1 : 0);
+      this.#add(merchant, range.differences);
+      if (range.fetched < size) return;
+      from = range;
+    }
+  }
+
+  async #walkLevels(merchant: string): Promise<void> {
+    let after = { product_id: '', location_id: '' };
+    for (;;) {
+      const range = await this.#look((rows) => walkLevels(merchant, after, rows));
+      if (range === undefined) return;
+      this.levels += range.levels;
+      this.#add(merchant, range.differences);
+      after = range;
+    }
+  }
+
+  async #walkOperations(merchant: string): Promise<void> {
+    let after = '';
+    for (;;) {
+      const range = await this.#look((rows) => walkOperations(merchant, after, rows));
+      if (range === undefined) return;
+      this.#add(merchant, range.differences);
+      after = range.id;
+    }
+  }
+
+  /** One row in a snapshot of its own. A range that takes too long is tried again in less. */
+  async #look<Row>(statement: (rows: number) => Statement<Row>): Promise<Row | undefined> {
+    for (let rows = this.#rangeSize; ; rows = Math.ceil(rows / 4)) {
+      try {
+        return await snapshot(this.#writer, statement(rows));
+      } catch (error) {
+        const isSlow =
+          error instanceof DatabaseFailure && (error.kind === 'timeout' || error.kind === 'lost');
+        if (!isSlow || rows <= rangeSizeMin) throw error;
+      }
+    }
+  }
+
+  #add(merchant: string, rows: readonly DifferenceRow[]): void {
+    for (const row of rows) this.differences.push(differenceOf(merchant, row));
+  }
+}
+
+const nowhere = {
+  product_id: null,
+  location_id: null,
+  movement_id: null,
+  operation_id: null,
+  found: null,
+  expected: null,
+};
+
+async function snapshot<Row>(writer: Writer, statement: Statement<Row>): Promise<Row | undefined> {
+  const connection = await writer.connect();
+  try {
+    const sent = [beginSnapshot, allowLongStatements, statement, commit];
+    const [, , result] = await connection.send(sent);
+    connection.release();
+    return result?.rows[0] as Row | undefined;
+  } catch (error) {
+    connection.destroy();
+    throw error;
+  }
+}
+
+function differenceOf(merchant: string, row: DifferenceRow): Difference {
+  const { kind, product_id, location_id, movement_id, operation_id } = row;
+  return {
+    kind,
+    merchant_id: merchant,
+    product_id,
+    location_id,
+    ...(movement_id === null ? {} : { movement_id }),
+    ...(operation_id === null ? {} : { operation_id }),
+    message: messageOf(row),
+  };
+}
+
+function messageOf({ kind, found, expected }: DifferenceRow): string {
+  const messages: Readonly<Record<string, string>> = {
+    merchant_missing: 'the merchant of these rows does not exist',
+    quantity_not_sum: `the level says ${found}, its movements add up to ${expected}`,
+    quantity_differs: `the level says ${found}, its last movement ${expected}`,
+    sequence_differs: `the level is at sequence ${found}, its last movement at ${expected}`,
+    last_movement_differs: `the level names ${found} as its last movement, it is ${expected}`,
+    updated_at_differs: `the level was updated at ${found}, its last movement at ${expected}`,
+    level_without_movements: `the level says ${found} and never moved`,
+    movement_without_level: 'there are movements, and no level',
+    sequence_gap: `the movement has sequence ${found} where ${expected} should follow`,
+    sequence_fork: `two movements have sequence ${found}`,
+    before_differs: `the movement starts from ${found}, its predecessor ended at ${expected}`,
+    after_differs: `the movement ends at ${found}, its own figures give ${expected}`,
+    delta_zero: 'the movement changes nothing',
+    quantity_out_of_range: `the movement ends at ${found}, which no quantity may be`,
+    id_order: `the movement sorts before its predecessor ${expected}`,
+    time_order: `the movement was recorded at ${found}, its predecessor at ${expected}`,
+    movement_without_operation: `the movement has no succeeded adjustment (${found})`,
+    operation_with_two_movements: `the operation of the movement has another one, ${found}`,
+    operation_names_another: `the operation of the movement names ${found} instead`,
+    operation_without_movement: `the operation's movement is ${found === null ? 'missing' : `of ${found}`}`,
+    operation_claimed: `the operation (${found}) was committed without an outcome`,
+  };
+  return messages[kind] ?? kind;
+}
