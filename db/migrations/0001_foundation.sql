@@ -3,6 +3,10 @@
 -- Every table of a merchant has merchant_id first in its primary key, its unique constraints and
 -- its foreign keys, so that the schema distributes by merchant. IDs are minted by the service and
 -- compared byte by byte (collate "C"). Nothing depends on sequences, session state or advisory locks.
+--
+-- Keys are added after the other indexes of their table. On a table without statistics all indexes
+-- seem to cost the same, and the planner takes the one made last: with the key made first, the
+-- foreign-key checks of a young database walked all movements of a location until the first ANALYZE.
 
 create table merchants (
   id text collate "C" primary key,
@@ -65,8 +69,7 @@ create table customers (
   email_key text collate "C" generated always as
     (split_part(email, '@', 1) || '@' || lower(split_part(email, '@', 2) collate "C")) stored,
   -- The words of name and e-mail address, cut by the service (core/search.ts).
-  search tsvector not null default '',
-  primary key (merchant_id, id)
+  search tsvector not null default ''
 );
 
 create unique index customers_external_id on customers (merchant_id, external_id)
@@ -75,6 +78,7 @@ create index customers_email on customers (merchant_id, email_key, id);
 create index customers_status on customers (merchant_id, status, id);
 create index customers_updated on customers (merchant_id, updated_at);
 create index customers_search on customers using gin (search);
+alter table customers add primary key (merchant_id, id);
 
 create table products (
   merchant_id text collate "C" not null references merchants (id),
@@ -96,7 +100,6 @@ create table products (
   updated_at timestamptz not null,
   -- The words of name and SKU, cut by the service (core/search.ts).
   search tsvector not null default '',
-  primary key (merchant_id, id),
   check ((price_amount is null) = (price_currency is null))
 );
 
@@ -107,6 +110,7 @@ create index products_barcode on products (merchant_id, barcode, id) where barco
 create index products_status on products (merchant_id, status, id);
 create index products_updated on products (merchant_id, updated_at);
 create index products_search on products using gin (search);
+alter table products add primary key (merchant_id, id);
 
 create table locations (
   merchant_id text collate "C" not null references merchants (id),
@@ -120,13 +124,13 @@ create table locations (
   metadata jsonb not null default '{}',
   version integer not null default 1 check (version >= 1),
   created_at timestamptz not null,
-  updated_at timestamptz not null,
-  primary key (merchant_id, id)
+  updated_at timestamptz not null
 );
 
 create unique index locations_code on locations (merchant_id, code) where code is not null;
 create unique index locations_external_id on locations (merchant_id, external_id)
   where external_id is not null;
+alter table locations add primary key (merchant_id, id);
 
 -- One row per idempotency key: the claim, the outcome and the audit record in one. A row is written
 -- as 'claimed' and gets its outcome in the same transaction; no default means success. No foreign
@@ -147,14 +151,15 @@ create table operations (
   location_id text collate "C",
   request_id text not null,
   created_at timestamptz not null,
-  primary key (merchant_id, id),
-  constraint operations_key unique (merchant_id, credential_id, type, key_hash),
   check ((status = 'rejected') = (error_code is not null)),
   check ((error_code is null) = (error_details is null)),
   check ((status = 'succeeded') = (resource_id is not null))
 );
 
 create index operations_by_credential on operations (merchant_id, credential_id, id);
+alter table operations add primary key (merchant_id, id);
+alter table operations add constraint operations_key
+  unique (merchant_id, credential_id, type, key_hash);
 
 -- The facts. Each movement continues its predecessor: the foreign key to (sequence, quantity_after)
 -- of the one before makes a gap or a forged quantity_before uncommittable.
@@ -177,14 +182,6 @@ create table inventory_movements (
   actor_kind text not null,
   application_id text collate "C",
   recorded_at timestamptz not null,
-  primary key (merchant_id, id),
-  constraint inventory_movements_sequence
-    unique (merchant_id, product_id, location_id, sequence),
-  constraint inventory_movements_chain
-    unique (merchant_id, product_id, location_id, sequence, quantity_after),
-  constraint inventory_movements_continue
-    foreign key (merchant_id, product_id, location_id, previous_sequence, quantity_before)
-    references inventory_movements (merchant_id, product_id, location_id, sequence, quantity_after),
   check (quantity_after = quantity_before + quantity_delta),
   check (quantity_delta <> 0),
   check (quantity_after >= 0 and quantity_after < 1e12 and scale(quantity_after) <= 5),
@@ -194,6 +191,14 @@ create table inventory_movements (
 create index inventory_movements_by_location on inventory_movements (merchant_id, location_id, id);
 create index inventory_movements_by_level
   on inventory_movements (merchant_id, product_id, location_id, id);
+alter table inventory_movements add primary key (merchant_id, id);
+alter table inventory_movements add constraint inventory_movements_sequence
+  unique (merchant_id, product_id, location_id, sequence);
+alter table inventory_movements add constraint inventory_movements_chain
+  unique (merchant_id, product_id, location_id, sequence, quantity_after);
+alter table inventory_movements add constraint inventory_movements_continue
+  foreign key (merchant_id, product_id, location_id, previous_sequence, quantity_before)
+  references inventory_movements (merchant_id, product_id, location_id, sequence, quantity_after);
 
 -- The state: always its last movement, by a foreign key that is checked at commit. A level with
 -- sequence 0 is a lock anchor for a pair that never moved; no read shows it. Updates touch no

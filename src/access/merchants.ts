@@ -2,7 +2,8 @@
 // that its operator acts as, so that no merchant exists for which a command could not write.
 
 import { mintId } from '../core/id.ts';
-import { scopes } from '../core/principal.ts';
+import { type MerchantId, scopes } from '../core/principal.ts';
+import { Problem } from '../core/problem.ts';
 import type { Reader, Writer } from '../core/statement.ts';
 import {
   findMerchant,
@@ -41,7 +42,11 @@ export async function* allMerchants(reader: Reader): AsyncGenerator<Merchant> {
   }
 }
 
-export async function merchantById(reader: Reader, id: string): Promise<Merchant | undefined> {
+/** @throws Problem not_found */
+export async function requireMerchant(reader: Reader, id: string): Promise<MerchantId> {
   const [merchant] = await reader.query(findMerchant(id));
-  return merchant;
+  if (merchant === undefined) {
+    throw new Problem('not_found', { message: `there is no merchant ${id}` });
+  }
+  return merchant.id as MerchantId;
 }

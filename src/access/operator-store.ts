@@ -62,6 +62,16 @@ export function findMerchant(id: string): Statement<MerchantRow> {
   };
 }
 
+/** Whose customer it is. By ID alone: the operator stands above the merchants. */
+export function findMerchantOfCustomer(id: string): Statement<{ id: string }> {
+  return {
+    name: 'find_merchant_of_customer',
+    text: `
+      select m.id from customers c join merchants m on m.id = c.merchant_id where c.id = $1`,
+    values: [lookupId(id)],
+  };
+}
+
 export function findLocationIds(
   merchant: MerchantId,
   ids: readonly string[],
@@ -263,7 +273,6 @@ const credentialRecord = `
     from credential_tokens t where t.merchant_id = c.merchant_id and t.credential_id = c.id
       and t.expires_at > now() and c.revoked_at is null) live`;
 
-/** By ID alone: the operator stands above the merchants. */
 export function findCredential(id: string): Statement<CredentialRecord> {
   return {
     name: 'find_credential',

@@ -84,8 +84,8 @@ export function firstVersion<Fields>(id: string, fields: Fields, now: string) {
  */
 export function revise<Row extends Editable>(
   row: Row,
-  patch: Patch<Row>,
-  defaults: Partial<Row>,
+  patch: Patch<NoInfer<Row>>,
+  defaults: Partial<NoInfer<Row>>,
   now: string,
 ): Row {
   const fallbacks: Readonly<Record<string, unknown>> = defaults;

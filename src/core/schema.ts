@@ -26,9 +26,14 @@ export const text = (format: Format, length: { min?: number; max: number }, desc
     description,
   });
 
-/** An ID in an answer. */
+/** An ID in an answer: opaque but for its prefix, which names the kind. */
 export const id = (kind: IdKind, description: string) =>
-  Type.String({ description, examples: [`${idPrefixes[kind]}01k9x3v7c2e4r8t1m5n6p0q9sa`] });
+  Type.String({
+    pattern: `^${idPrefixes[kind]}`,
+    maxLength: limits.idLengthMax,
+    description,
+    examples: [`${idPrefixes[kind]}01k9x3v7c2e4r8t1m5n6p0q9sa`],
+  });
 
 /** An ID in a body: any string is looked up, so only its length can be wrong. */
 export const idIn = (kind: IdKind, description: string) =>

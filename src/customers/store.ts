@@ -50,10 +50,7 @@ export function lockCustomers(
 }
 
 /** In the order of external IDs: two imports of the same list wait for each other in one order. */
-export function insertCustomers(
-  merchant: MerchantId,
-  rows: readonly CustomerRow[],
-): SaveStatement {
+export function insertCustomers(merchant: MerchantId, rows: readonly CustomerRow[]): SaveStatement {
   return {
     name: 'insert_customers',
     text: `
@@ -68,10 +65,7 @@ export function insertCustomers(
   };
 }
 
-export function updateCustomers(
-  merchant: MerchantId,
-  rows: readonly CustomerRow[],
-): SaveStatement {
+export function updateCustomers(merchant: MerchantId, rows: readonly CustomerRow[]): SaveStatement {
   return {
     name: 'update_customers',
     text: `

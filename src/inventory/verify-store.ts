@@ -123,6 +123,10 @@ const movementDifferences = `
   left join operations o on o.merchant_id = $1 and o.id = w.operation_id
   left join inventory_levels v on v.merchant_id = $1 and v.product_id = w.product_id
     and v.location_id = w.location_id
+  left join lateral (
+    select exists (select from inventory_movements n where n.merchant_id = $1
+      and n.id = o.resource_id and n.operation_id = o.id) as is_there
+    where o.resource_id <> w.id) named on true
   cross join lateral (values
     ('sequence_gap', w.sequence > coalesce(w.previous_sequence, 0) + 1 or w.sequence < 1,
       w.sequence::text, (coalesce(w.previous_sequence, 0) + 1)::text),
@@ -142,10 +146,10 @@ const movementDifferences = `
     ('movement_without_level', v.product_id is null and w.previous_id is null, null, null),
     ('movement_without_operation', o.id is null or o.type <> 'inventory.adjust'
       or o.status <> 'succeeded', coalesce(o.type || ' ' || o.status, 'none'), null),
-    (case when exists (select from inventory_movements n where n.merchant_id = $1
-        and n.id = o.resource_id and n.operation_id = o.id)
-      then 'operation_with_two_movements' else 'operation_names_another' end,
-      o.resource_id <> w.id, o.resource_id, w.id)
+    ('operation_with_two_movements', named.is_there,
+      o.resource_id, w.id),
+    ('operation_names_another', not named.is_there,
+      o.resource_id, w.id)
   ) as f (kind, is_found, found, expected)
   where not w.is_seen and f.is_found
   union all

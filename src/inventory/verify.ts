@@ -47,7 +47,8 @@ export async function verifyLedger(
   writer: Writer,
   options: { readonly merchant?: string | undefined; readonly rangeSize?: number } = {},
 ): Promise<Verification> {
-  const walk = new Walk(writer, options.rangeSize ?? rangeSizeDefault);
+  // The walk over movements begins each range with the last row of the one before.
+  const walk = new Walk(writer, Math.max(2, options.rangeSize ?? rangeSizeDefault));
   if (options.merchant !== undefined) await walk.merchant(options.merchant);
   else await walk.merchants();
   const { levels, movements, differences } = walk;

@@ -1,8 +1,148 @@
-// The statements of products.
+// The statements of products. A statement that locks joins the operations this transaction has
+// claimed (`status = 'claimed'`: no committed row has that), so that a replay locks nothing. Lock
+// order: products by ID, fully where adjustments must not cross, then levels as adjustments do.
 
-import { lookupId } from '../core/id.ts';
+import type { Command } from '../core/endpoint.ts';
+import { idFloor, lookupId } from '../core/id.ts';
 import type { MerchantId } from '../core/principal.ts';
-import type { Statement } from '../core/statement.ts';
+import type { Holder } from '../core/revision.ts';
+import { searchQuery, searchText } from '../core/search.ts';
+import type { SaveStatement, Statement } from '../core/statement.ts';
+import type { ProductPatch, ProductRow } from './edit.ts';
+
+const columns = `p.id, p.name, p.description, p.sku, p.barcode, p.status, p.inventory_tracked,
+  json_build_object('code', p.unit_code, 'precision', p.unit_precision) as unit,
+  case when p.price_amount is not null then json_build_object(
+    'amount', p.price_amount::text, 'currency', p.price_currency) end as price,
+  p.external_id, p.metadata, p.version, p.created_at, p.updated_at`;
+
+/** Who holds the SKUs and external IDs that the commands want. */
+export function findHolders(
+  merchant: MerchantId,
+  commands: readonly Command<ProductPatch>[],
+): Statement<Holder> {
+  return {
+    name: 'find_product_holders',
+    text: `
+      select 'sku' as field, p.sku as value, p.id from products p
+      where p.merchant_id = $1 and p.sku = any ($2)
+      union all
+      select 'external_id', p.external_id, p.id from products p
+      where p.merchant_id = $1 and p.external_id = any ($3)`,
+    values: [
+      merchant,
+      commands.flatMap(({ body }) => body.sku ?? []),
+      commands.flatMap(({ body }) => body.external_id ?? []),
+    ],
+  };
+}
+
+/** The products of those commands that this transaction has claimed. */
+const claimedProducts = `(
+  select a.id from json_to_recordset($2) as a (operation_id text, id text)
+  join operations o on o.merchant_id = $1 and o.id = a.operation_id and o.status = 'claimed')`;
+
+function asked(commands: readonly Command[]): string {
+  return JSON.stringify(
+    commands.map(({ operationId, id }) => ({ operation_id: operationId, id: lookupId(id) })),
+  );
+}
+
+/** Locks the products, in the order of IDs, and reads them as they are once locked. */
+export function lockProducts(
+  merchant: MerchantId,
+  commands: readonly Command[],
+): Statement<ProductRow> {
+  return {
+    name: 'lock_products',
+    text: `
+      select ${columns} from products p
+      where p.merchant_id = $1 and p.id in ${claimedProducts}
+      order by p.id
+      for no key update of p`,
+    values: [merchant, asked(commands)],
+  };
+}
+
+/** Also keeps new levels from being made, which share a lock on the product's key. */
+export function lockProductsFully(merchant: MerchantId, commands: readonly Command[]): Statement {
+  return {
+    name: 'lock_products_fully',
+    text: `
+      select from products p where p.merchant_id = $1 and p.id in ${claimedProducts}
+      order by p.id
+      for update of p`,
+    values: [merchant, asked(commands)],
+  };
+}
+
+/**
+ * Locks the levels of products and says which products have moved. An adjustment that comes after
+ * waits here and then reads the product anew; one that came before has committed.
+ */
+export function lockLevels(
+  merchant: MerchantId,
+  commands: readonly Command[],
+): Statement<{ product_id: string }> {
+  return {
+    name: 'lock_levels_of_products',
+    text: `
+      with locked as (
+        select v.product_id, v.sequence from inventory_levels v
+        where v.merchant_id = $1 and v.product_id in ${claimedProducts}
+        order by v.product_id, v.location_id
+        for no key update of v)
+      select distinct product_id from locked where sequence > 0`,
+    values: [merchant, asked(commands)],
+  };
+}
+
+/** In the order of SKUs: two imports of the same list wait for each other in one order. */
+export function insertProducts(merchant: MerchantId, rows: readonly ProductRow[]): SaveStatement {
+  return {
+    name: 'insert_products',
+    text: `
+      insert into products (merchant_id, id, name, description, sku, barcode, status,
+        inventory_tracked, unit_code, unit_precision, price_amount, price_currency, external_id,
+        metadata, version, created_at, updated_at, search)
+      select $1, id, name, description, sku, barcode, status,
+        inventory_tracked, unit_code, unit_precision, price_amount, price_currency, external_id,
+        metadata, version, created_at, updated_at, search
+      from json_populate_recordset(null::products, $2)
+      order by sku, external_id`,
+    values: [merchant, JSON.stringify(rows.map(columnsOf))],
+    rows: rows.length,
+  };
+}
+
+export function updateProducts(merchant: MerchantId, rows: readonly ProductRow[]): SaveStatement {
+  return {
+    name: 'update_products',
+    text: `
+      update products p
+      set name = s.name, description = s.description, sku = s.sku, barcode = s.barcode,
+        status = s.status, inventory_tracked = s.inventory_tracked, unit_code = s.unit_code,
+        unit_precision = s.unit_precision, price_amount = s.price_amount,
+        price_currency = s.price_currency, external_id = s.external_id, metadata = s.metadata,
+        version = s.version, updated_at = s.updated_at, search = s.search
+      from json_populate_recordset(null::products, $2) s
+      where p.merchant_id = $1 and p.id = s.id`,
+    values: [merchant, JSON.stringify(rows.map(columnsOf))],
+    rows: rows.length,
+  };
+}
+
+/** A numeric keeps the decimals it is given, so an amount comes out as it was sent. */
+function columnsOf(row: ProductRow) {
+  return {
+    ...row,
+    unit_code: row.unit.code,
+    unit_precision: row.unit.precision,
+    price_amount: row.price?.amount ?? null,
+    price_currency: row.price?.currency ?? null,
+    search: searchText(row.name, row.sku),
+  };
+}
 
 export function productExists(merchant: MerchantId, id: string): Statement<{ id: string }> {
   return {
@@ -10,4 +150,62 @@ export function productExists(merchant: MerchantId, id: string): Statement<{ id:
     text: 'select id from products where merchant_id = $1 and id = $2',
     values: [merchant, lookupId(id)],
   };
+}
+
+export function findProducts(merchant: MerchantId, ids: readonly string[]): Statement<ProductRow> {
+  return {
+    name: 'find_products',
+    text: `select ${columns} from products p where p.merchant_id = $1 and p.id = any ($2)`,
+    values: [merchant, ids.map(lookupId)],
+  };
+}
+
+export interface ProductFilter {
+  readonly merchant: MerchantId;
+  readonly sku: string | undefined;
+  readonly barcode: string | undefined;
+  readonly externalId: string | undefined;
+  readonly status: string | undefined;
+  readonly updatedAfter: string | undefined;
+  readonly q: string | undefined;
+  readonly after: string | undefined;
+  readonly limit: number;
+}
+
+const walk = (range: string) => `
+  select ${columns} from products p
+  where p.merchant_id = $1 and p.id > $2 ${range}
+    and ($4::text is null or p.status = $4)
+    and ($5::text is null or p.sku = $5)
+    and ($6::text is null or p.barcode = $6)
+    and ($7::text is null or p.external_id = $7)
+    and ($8::tsquery is null or p.search @@ $8)
+  order by p.id limit $3`;
+
+/**
+ * Rows changed since a time, in two walks: those created since, which lie together at the end of
+ * the IDs, and older ones. In one walk the database takes them for evenly spread and may read all
+ * that comes before them.
+ */
+const walkChanged = `
+  select * from (
+    (${walk('and p.id < $10 and p.updated_at >= $9::timestamptz')}) union all
+    (${walk('and p.id >= $10 and p.updated_at >= $9::timestamptz')})) p
+  order by p.id limit $3`;
+
+/**
+ * A page of products. With filters it is planned anew each time: only their values tell whether an
+ * index finds the rows or a walk along the IDs meets them sooner.
+ */
+export function listProducts(filter: ProductFilter): Statement<ProductRow> {
+  const { merchant, after, limit, status, sku, barcode, externalId, q, updatedAfter } = filter;
+  const words = q === undefined ? undefined : searchQuery(q);
+  const filters = [status, sku, barcode, externalId, words];
+  const values = [merchant, after ?? '', limit, ...filters.map((value) => value ?? null)];
+  if (updatedAfter !== undefined) {
+    const floor = idFloor('product', updatedAfter);
+    return { name: '', text: walkChanged, values: [...values, updatedAfter, floor] };
+  }
+  const isFiltered = filters.some((value) => value !== undefined);
+  return { name: isFiltered ? '' : 'list_products', text: walk(''), values };
 }

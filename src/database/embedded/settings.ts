@@ -7,6 +7,9 @@ export const TUNABLE: Readonly<Record<string, string>> = {
   shared_buffers: '128MB',
   // Full page images are most of the log after a checkpoint, and they compress well.
   wal_compression: 'on',
+  // A young database has no statistics: plans made then walk whole merchants instead of keys, and
+  // stay until the first ANALYZE. With the default of a minute that was 900 adjustments a second.
+  autovacuum_naptime: '5s',
 };
 
 const FIXED: Readonly<Record<string, string>> = {

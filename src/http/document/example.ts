@@ -18,6 +18,7 @@ const memberExamples: Readonly<Record<string, unknown>> = {
   name: 'Ada Lovelace',
   note: 'Counted twice.',
   phone: '+4930123456',
+  price: { amount: '1.29', currency: 'EUR' },
   quantity: '12.5',
   quantity_after: '12.5',
   quantity_before: '10',
@@ -28,6 +29,7 @@ const memberExamples: Readonly<Record<string, unknown>> = {
   sku: 'FLOUR-550',
   target_quantity: '12.5',
   timezone: 'Europe/Berlin',
+  unit: { code: 'kg', precision: 3 },
   version: 2,
 };
 

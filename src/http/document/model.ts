@@ -4,9 +4,7 @@
 /** A JSON Schema, as it is published. */
 export type Schema = { readonly [keyword: string]: unknown };
 
-export interface Ref {
-  readonly $ref: string;
-}
+export type Ref = { readonly $ref: string };
 
 export interface HeaderObject {
   readonly description: string;
@@ -61,7 +59,7 @@ export type PathItem = { readonly [M in Method]?: OperationObject };
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';
   readonly info: Readonly<Record<string, unknown>>;
-  readonly servers: readonly { readonly url: string; readonly description: string }[];
+  readonly servers: readonly Readonly<Record<string, unknown>>[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly security: OperationObject['security'];
   readonly paths: Readonly<Record<string, PathItem>>;

@@ -4,7 +4,7 @@
 
 import type { TSchema } from 'typebox';
 import { type Format, formats } from '../../core/format.ts';
-import { type Ref, refTo, type Schema } from './model.ts';
+import { refTo, type Schema } from './model.ts';
 
 /** Whether a schema describes what is sent to the service or what it answers. */
 export type Direction = 'in' | 'out';
@@ -14,7 +14,7 @@ export class SchemaComponents {
   readonly #schemas = new Map<string, Schema>();
 
   /** The published form of a contract's schema, or a reference to it when it has a name. */
-  publish(schema: TSchema | Schema, direction: Direction): Schema | Ref {
+  publish(schema: TSchema | Schema, direction: Direction): Schema {
     const { $id, ...members } = schema as Schema;
     if (typeof $id !== 'string') return this.#translate(members, direction);
     if (!this.#schemas.has($id)) {
@@ -25,9 +25,8 @@ export class SchemaComponents {
     return refTo('schemas', $id);
   }
 
-  add(name: string, schema: Schema): Ref {
+  add(name: string, schema: Schema): void {
     this.#schemas.set(name, schema);
-    return refTo('schemas', name);
   }
 
   /** By name, so that the order of endpoints does not matter. */
@@ -86,7 +85,10 @@ const publishedForms: Readonly<Record<Format, Schema>> = {
 };
 
 /** Times in answers are in UTC with milliseconds, so that they sort as text. */
-const utcPattern = '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$';
+const times: Readonly<Record<Direction, Schema>> = {
+  in: { maxLength: 35 },
+  out: { pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$', maxLength: 24 },
+};
 
 function stateForm(schema: Schema, direction: Direction): Schema {
   if (schema.type === 'integer') {
@@ -98,8 +100,8 @@ function stateForm(schema: Schema, direction: Direction): Schema {
   const { format, ...others } = schema;
   if (typeof format !== 'string' || !(format in formats)) return schema;
   const form = publishedForms[format as Format];
-  const isTimeOut = direction === 'out' && format === 'date-time';
-  return { ...others, ...form, ...(isTimeOut ? { pattern: utcPattern } : {}) };
+  const time = format === 'date-time' ? times[direction] : {};
+  return { ...others, ...form, ...time };
 }
 
 /** "This or null" as a list of types, which tools show better than a union. */

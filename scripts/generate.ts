@@ -1,0 +1,45 @@
+// Writes the files that are made from others: openapi.json and docs/errors.md from the contracts
+// and the problem table, db/schema.sql from the migrations. The drift test calls the same functions
+// and compares, so a file that was edited by hand, or not generated again, fails the suite.
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { endpoints } from '../src/app.ts';
+import { startEmbeddedServer } from '../src/database/embedded/server.ts';
+import { migrate } from '../src/database/migrate.ts';
+import { schemaSnapshot } from '../src/database/snapshot.ts';
+import { errorsMarkdown } from '../src/http/document/errors-page.ts';
+import { documentText, openApiDocument } from '../src/http/document/openapi.ts';
+import { programVersion } from '../src/http/sites.ts';
+
+/** Each generated file, by its path in the repository. `migratedUrl` is a database to read. */
+export const generators: Readonly<Record<string, (migratedUrl: string) => Promise<string>>> = {
+  'openapi.json': async () => documentText(openApiDocument(endpoints, programVersion())),
+  'docs/errors.md': async () => errorsMarkdown(),
+  'db/schema.sql': schemaSnapshot,
+};
+
+export const fileOf = (path: string): URL => new URL(`../${path}`, import.meta.url);
+
+async function generateAll(): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), 'tallybook-generate-'));
+  const server = await startEmbeddedServer({
+    dataDirectory: directory,
+    stopWithParent: true,
+    log: () => undefined,
+  });
+  try {
+    await migrate({ owner: server.ownerUrl, service: server.serviceUrl });
+    for (const [path, generate] of Object.entries(generators)) {
+      await writeFile(fileOf(path), await generate(server.ownerUrl));
+      process.stdout.write(`${path}\n`);
+    }
+  } finally {
+    await server.stop();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await generateAll();

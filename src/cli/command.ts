@@ -1,0 +1,133 @@
+// What all commands have in common: the options that name the database, `--json`, an example in the
+// help, and the way to the database and back. A private server that a command started for the
+// moment is stopped again, also when the command fails or is interrupted.
+
+import { type Command, InvalidArgumentError } from 'commander';
+import { type LogLevel, readConfig } from '../config.ts';
+import { formats } from '../core/format.ts';
+import { type IdKind, idPrefixes, lookupId } from '../core/id.ts';
+import { type Scope, scopes } from '../core/principal.ts';
+import type { Log, OpenOptions, Store } from '../database/open.ts';
+
+/** The options of every command. */
+export interface CommonFlags {
+  readonly data?: string;
+  readonly databaseUrl?: string;
+  readonly json?: boolean;
+}
+
+export interface Definition {
+  /** With its arguments, such as `show <credential>`. */
+  readonly name: string;
+  readonly description: string;
+  readonly example: string;
+}
+
+/** A command that does something. */
+export function define(parent: Command, definition: Definition): Command {
+  return group(parent, definition)
+    .option('--data <directory>', 'the data directory (default: ./data, or as root /var/lib/…)')
+    .option('--database-url <url>', 'a PostgreSQL server instead of a data directory')
+    .option('--json', 'print one JSON value and nothing else');
+}
+
+/** A command that only holds others. */
+export function group(parent: Command, { name, description, example }: Definition): Command {
+  return parent
+    .command(name)
+    .description(description)
+    .addHelpText('after', `\nExample:\n  $ ${example}`);
+}
+
+/**
+ * Opens the database that the flags name, does the work, and closes it. The data directory must
+ * hold a database already unless `options` says otherwise.
+ */
+export async function withStore<Result>(
+  flags: CommonFlags,
+  work: (store: Store) => Promise<Result>,
+  options: OpenOptions = {},
+): Promise<Result> {
+  const config = readConfig(flags);
+  const { openStore } = await import('../database/open.ts');
+  const opening = openStore(config, logOf(config.logLevel), undefined, {
+    purpose: 'command',
+    mustExist: true,
+    ...options,
+  });
+  // Not before it is open: a server that is just starting would be left running.
+  const onSignal = () => {
+    void opening.then((store) => store.close()).finally(() => process.exit(130));
+  };
+  process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
+  const store = await opening;
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+    process.removeListener('SIGINT', onSignal).removeListener('SIGTERM', onSignal);
+  }
+}
+
+/** Warnings, and with the log level debug also what happens behind the command. */
+function logOf(level: LogLevel): Log {
+  const isVerbose = level === 'debug' || level === 'trace';
+  return {
+    info: (event, message) => {
+      if (isVerbose) process.stderr.write(`${message} ${JSON.stringify(event)}\n`);
+    },
+    warn: (_, message) => process.stderr.write(`warning: ${message}\n`),
+  };
+}
+
+/** An ID of one kind. Whether the thing exists is another question. */
+export const idOf =
+  (kind: IdKind) =>
+  (text: string): string => {
+    if (text.startsWith(idPrefixes[kind]) && lookupId(text) !== '') return text;
+    throw new InvalidArgumentError(`It must be an ID such as ${idPrefixes[kind]}01k9x3v7….`);
+  };
+
+/** A name of 1 to 255 characters. */
+export function nameOf(text: string): string {
+  const fault = formats.name(text);
+  if (fault !== undefined) throw new InvalidArgumentError(`It ${fault.message}.`);
+  const length = [...text].length;
+  if (length >= 1 && length <= 255) return text;
+  throw new InvalidArgumentError('It must have 1 to 255 characters.');
+}
+
+/** `all` becomes every scope there is today. */
+export function scopesOf(text: string): readonly Scope[] {
+  if (text === 'all') return scopes;
+  const wanted = new Set(entriesOf(text));
+  const unknown = [...wanted].filter((name) => !scopes.some((scope) => scope === name));
+  if (unknown.length > 0 || wanted.size === 0) {
+    throw new InvalidArgumentError(`It must be "all" or some of ${scopes.join(', ')}, by comma.`);
+  }
+  return scopes.filter((scope) => wanted.has(scope));
+}
+
+export function locationsOf(text: string): 'all' | readonly string[] {
+  if (text === 'all') return 'all';
+  if (text === 'none') return [];
+  const ids = entriesOf(text).map(idOf('location'));
+  if (ids.length > 0) return [...new Set(ids)];
+  throw new InvalidArgumentError('It must be "all", "none", or IDs of locations, by comma.');
+}
+
+const secondsPer = { d: 86_400, h: 3_600, m: 60 } as const;
+
+/** A time such as `90d`, `24h` or `30m`, in seconds. */
+export function durationOf(text: string): number {
+  const [, count = '', unit = ''] = /^([0-9]{1,6})([dhm])$/.exec(text) ?? [];
+  if (unit === 'd' || unit === 'h' || unit === 'm') return Number(count) * secondsPer[unit];
+  throw new InvalidArgumentError('It must be a number of days, hours or minutes: 90d, 24h, 30m.');
+}
+
+function entriesOf(text: string): string[] {
+  return text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+}

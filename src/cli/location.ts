@@ -1,0 +1,127 @@
+// `tallybook location`: makes and lists a merchant's locations, as the interface shows them.
+
+import { type Command, Option } from 'commander';
+import type { CollectionEndpoint } from '../core/endpoint.ts';
+import { limits } from '../core/limits.ts';
+import type { Reader } from '../core/statement.ts';
+import { type CommonFlags, define, group, idOf, nameOf, withStore } from './command.ts';
+import { members, show, table } from './output.ts';
+
+interface CreateFlags extends CommonFlags {
+  readonly merchant: string;
+  readonly name: string;
+  readonly code?: string;
+  readonly type?: string;
+}
+
+interface ListFlags extends CommonFlags {
+  readonly merchant: string;
+}
+
+interface Location {
+  readonly id: string;
+  readonly name: string;
+  readonly code: string | null;
+  readonly type: string;
+  readonly status: string;
+  readonly timezone: string;
+}
+
+export function defineLocation(program: Command): void {
+  const location = group(program, {
+    name: 'location',
+    description: 'Make and list the locations of a merchant.',
+    example: 'tallybook location list --merchant mer_01k9x3v7c2e4r8t1m5n6p0q9sa',
+  });
+  define(location, {
+    name: 'create',
+    description: 'Make a location.',
+    example:
+      'tallybook location create --merchant mer_01k9x3v7c2e4r8t1m5n6p0q9sa ' +
+      '--name "Main Street" --code MAIN --type store',
+  })
+    .requiredOption('--merchant <merchant>', 'whose it is, mer_…', idOf('merchant'))
+    .requiredOption('--name <name>', 'what to call it', nameOf)
+    .option('--code <code>', 'a code of 1 to 64 characters that no other location has')
+    .addOption(new Option('--type <type>', 'what it is').choices(['store', 'warehouse', 'other']))
+    .action(create);
+  define(location, {
+    name: 'list',
+    description: 'List the locations of a merchant, the oldest first.',
+    example: 'tallybook location list --merchant mer_01k9x3v7c2e4r8t1m5n6p0q9sa --json',
+  })
+    .requiredOption('--merchant <merchant>', 'whose they are, mer_…', idOf('merchant'))
+    .action(list);
+}
+
+async function create(flags: CreateFlags): Promise<void> {
+  const { merchant, name, code, type } = flags;
+  const location = await withStore(flags, async ({ database, secret }) => {
+    const { createService } = await import('../app.ts');
+    const { requireMerchant } = await import('../access/merchants.ts');
+    await requireMerchant(database.reader, merchant);
+    const answer = await createService({ database, secret }).performAsOperator(
+      merchant,
+      'locations.create',
+      { name, ...(code === undefined ? {} : { code }), ...(type === undefined ? {} : { type }) },
+    );
+    return answer.data as Location;
+  });
+  await show(flags, location, (made) =>
+    members([
+      ['Location', made.id],
+      ['Name', made.name],
+      ['Code', made.code ?? '-'],
+      ['Type', made.type],
+      ['Merchant', merchant],
+    ]),
+  );
+}
+
+async function list(flags: ListFlags): Promise<void> {
+  const locations = await withStore(flags, async ({ database }) => {
+    const { requireMerchant } = await import('../access/merchants.ts');
+    await requireMerchant(database.reader, flags.merchant);
+    return locationsOf(database.reader, flags.merchant);
+  });
+  await show(flags, locations, (all) =>
+    all.length === 0
+      ? 'The merchant has no location yet: make one with "tallybook location create".'
+      : table(
+          ['Location', 'Name', 'Code', 'Type', 'Status', 'Time zone'],
+          all.map(({ id, name, code, type, status, timezone }) => [
+            id,
+            name,
+            code ?? '-',
+            type,
+            status,
+            timezone,
+          ]),
+        ),
+  );
+}
+
+/** Every page of GET /locations, for the operator. */
+async function locationsOf(reader: Reader, merchant: string): Promise<Location[]> {
+  const { endpoints } = await import('../app.ts');
+  const { operatorPrincipal } = await import('../access/operator.ts');
+  const { findOperator } = await import('../access/store.ts');
+  const [operator] = await reader.query(findOperator(merchant));
+  const endpoint = endpoints.find(({ contract }) => contract.name === 'locations.list');
+  if (operator === undefined || endpoint === undefined) throw new Error('nothing to list');
+  const { run } = endpoint as CollectionEndpoint;
+  const found: Location[] = [];
+  for (let after: string | undefined, isMore = true; isMore; isMore = after !== undefined) {
+    const page = await run(reader, {
+      principal: operatorPrincipal(operator),
+      id: '',
+      query: {},
+      location: undefined,
+      page: { limit: limits.pageSizeMax, after },
+      keyHash: undefined,
+    });
+    found.push(...(page.items as Location[]));
+    after = page.next;
+  }
+  return found;
+}

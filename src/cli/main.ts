@@ -1,0 +1,78 @@
+// The command line: one file per noun, each loading what it works with only when it runs, so that
+// help is immediate. Results go to standard output, everything else to standard error. Exit codes:
+// 0 done, 1 failed, 2 not understood.
+
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import { UsageError } from '../config.ts';
+import { Problem } from '../core/problem.ts';
+import { DatabaseFailure } from '../core/statement.ts';
+import { defineCustomer } from './customer.ts';
+import { defineDemo } from './demo.ts';
+import { defineLocation } from './location.ts';
+import { defineMerchant } from './merchant.ts';
+import { defineMigrate } from './migrate.ts';
+import { defineServe } from './serve.ts';
+import { defineToken } from './token.ts';
+import { defineVerify } from './verify.ts';
+
+/** Runs one command and sets the exit code of the process. */
+export async function run(argv: readonly string[]): Promise<void> {
+  // A reader that has seen enough, such as `head`, is no error.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+  try {
+    await program().parseAsync(argv);
+  } catch (error) {
+    process.exitCode = exitCodeOf(error);
+    // Commander has said what it had to say.
+    if (!(error instanceof CommanderError)) process.stderr.write(`error: ${textOf(error)}\n`);
+  }
+}
+
+function program(): Command {
+  const tallybook = new Command('tallybook')
+    .description('A commerce back office over HTTP: customers, products and an inventory ledger.')
+    .version(version())
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: false })
+    .showHelpAfterError('Add --help to the command to see what it takes.')
+    .addHelpText('after', '\nExample:\n  $ tallybook serve --data ./data --demo');
+  for (const define of [
+    defineServe,
+    defineMigrate,
+    defineVerify,
+    defineMerchant,
+    defineLocation,
+    defineToken,
+    defineCustomer,
+    defineDemo,
+  ]) {
+    define(tallybook);
+  }
+  return tallybook;
+}
+
+function version(): string {
+  const file = new URL('../../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  const isUsage =
+    error instanceof UsageError || (error instanceof Problem && error.code === 'validation_failed');
+  return isUsage ? 2 : 1;
+}
+
+function textOf(error: unknown): string {
+  if (error instanceof Problem) {
+    const details = error.details.map(({ field, message }) => `\n  ${field ?? ''} ${message}`);
+    return `${error.message}${details.join('')}`;
+  }
+  if (error instanceof DatabaseFailure && error.cause instanceof Error) {
+    return `${error.message}: ${error.cause.message}`;
+  }
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,107 @@
+// `tallybook serve`: runs the service until a signal, and tells whoever started it where it is. With
+// --demo a new data directory gets a merchant to try things on. The log goes to standard error.
+
+import type { Command } from 'commander';
+import { type Config, readConfig } from '../config.ts';
+import type { Running } from '../main.ts';
+import { type CommonFlags, define } from './command.ts';
+import type { Demo } from './demo.ts';
+import { members, show } from './output.ts';
+
+interface ServeFlags extends CommonFlags {
+  readonly host?: string;
+  readonly port?: string;
+  readonly demo?: boolean;
+}
+
+export function defineServe(program: Command): void {
+  define(program, {
+    name: 'serve',
+    description: 'Run the service until it gets a signal.',
+    example: 'tallybook serve --host 127.0.0.1 --port 8080 --data ./data',
+  })
+    .option('--host <host>', 'the address to listen on (default: 127.0.0.1)')
+    .option('--port <port>', 'the port to listen on, 0 for a free one (default: 8080)')
+    .option('--demo', 'fill a new data directory with a demo merchant')
+    .action(serve);
+}
+
+async function serve(flags: ServeFlags): Promise<void> {
+  const config = readConfig(flags);
+  const { endOnUnexpected, runUntilSignal, start } = await import('../main.ts');
+  const { createLog } = await import('../http/log.ts');
+  const log = createLog(config.logLevel);
+  endOnUnexpected(log);
+  const early = holdSignals(config);
+  const running = await start(config, log);
+  if (early.isSignalled()) {
+    await running.stop();
+    return;
+  }
+  const demo = flags.demo === true && running.store.isNew ? await demoOf(running) : undefined;
+  early.release();
+  const stopped = runUntilSignal(running, log);
+  await show(flags, greetingOf(running, demo), (greeting) => welcome(greeting, config));
+  if (early.isSignalled()) process.kill(process.pid, 'SIGTERM');
+  await stopped;
+}
+
+/**
+ * While the private server starts, a signal has to wait: this process would be gone and the server
+ * left running. Without one there is nothing to clean up.
+ */
+function holdSignals({ storage }: Config): { isSignalled(): boolean; release(): void } {
+  let isSignalled = false;
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  const onSignal = () => {
+    if (storage.kind === 'external') process.exit(0);
+    isSignalled = true;
+  };
+  for (const signal of signals) process.on(signal, onSignal);
+  return {
+    isSignalled: () => isSignalled,
+    release: () => {
+      for (const signal of signals) process.removeListener(signal, onSignal);
+    },
+  };
+}
+
+async function demoOf({ store, service }: Running): Promise<Demo> {
+  const { createDemo } = await import('./demo.ts');
+  return createDemo(service, store.database);
+}
+
+type Greeting = ReturnType<typeof greetingOf>;
+
+function greetingOf({ url }: Running, demo: Demo | undefined) {
+  return {
+    base_url: `${url}/api/v1`,
+    docs_url: `${url}/docs`,
+    merchant_id: demo?.merchant_id ?? null,
+    token: demo?.token ?? null,
+    expires_at: demo?.expires_at ?? null,
+  };
+}
+
+function welcome(greeting: Greeting, { storage }: Config): string {
+  const { base_url, docs_url, token, expires_at } = greeting;
+  const places = [
+    ['API', base_url],
+    ['Docs', docs_url],
+  ] as const;
+  if (token === null) {
+    const data = storage.kind === 'embedded' ? ` --data ${storage.dataDirectory}` : '';
+    return `Tallybook is ready.\n\n${members(places)}
+
+Make a token with "tallybook token create${data} --merchant mer_… --name NAME --scopes all
+--locations all"; "tallybook merchant list${data}" names the merchants.`;
+  }
+  return `Tallybook is ready, with a demo merchant.
+
+${members([...places, ['Token', `${token}  (until ${expires_at})`]])}
+
+Try it:
+
+curl -H 'Authorization: Bearer ${token}' '${base_url}/products?limit=3'
+`;
+}

@@ -1,0 +1,175 @@
+// The schema as it is once all migrations have run, read from the catalogue of a migrated database
+// and written as SQL that one can read: db/schema.sql. What a migration says in passing, such as a
+// name the server chose, stands here in full. The same schema always gives the same text.
+
+import pg from 'pg';
+
+/** @param url of a migrated database. Nothing is changed in it. */
+export async function schemaSnapshot(url: string): Promise<string> {
+  const client = new pg.Client({ connectionString: url, application_name: 'tallybook' });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    // Names are printed without their schema where the search path leads to it.
+    await client.query('set search_path = public');
+    const tables = await client.query<NamedRow>(tablesQuery);
+    const columns = await client.query<ColumnRow>(columnsQuery);
+    const constraints = await client.query<PartRow>(constraintsQuery);
+    const indexes = await client.query<PartRow>(indexesQuery);
+    const triggers = await client.query<PartRow>(triggersQuery);
+    const functions = await client.query<FunctionRow>(functionsQuery);
+    const parts = tables.rows.map((table) =>
+      tableText(table, {
+        columns: columns.rows.filter((row) => row.relation === table.name),
+        constraints: constraints.rows.filter((row) => row.relation === table.name),
+        indexes: indexes.rows.filter((row) => row.relation === table.name),
+        triggers: triggers.rows.filter((row) => row.relation === table.name),
+      }),
+    );
+    return [header, ...parts, ...functions.rows.map(functionText)].join('\n\n').concat('\n');
+  } finally {
+    await client.end();
+  }
+}
+
+const header = `-- Generated from the migrations. Do not edit: write a migration, then generate it again.
+-- Each table with its columns, constraints, indexes and triggers; the functions at the end.`;
+
+interface NamedRow {
+  readonly name: string;
+  readonly options: string | null;
+  readonly comment: string | null;
+}
+
+interface ColumnRow {
+  readonly relation: string;
+  readonly name: string;
+  readonly type: string;
+  readonly collation: string | null;
+  readonly not_null: boolean;
+  readonly generated: boolean;
+  readonly expression: string | null;
+  readonly comment: string | null;
+}
+
+interface PartRow {
+  readonly relation: string;
+  readonly name: string;
+  readonly definition: string;
+  readonly comment: string | null;
+}
+
+interface FunctionRow {
+  readonly definition: string;
+  readonly comment: string | null;
+  readonly signature: string;
+}
+
+const tablesQuery = `
+  select c.relname as name, array_to_string(c.reloptions, ', ') as options,
+    obj_description(c.oid, 'pg_class') as comment
+  from pg_class c
+  where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
+  order by c.relname collate "C"`;
+
+const columnsQuery = `
+  select c.relname as relation, a.attname as name,
+    format_type(a.atttypid, a.atttypmod) as type,
+    case when a.attcollation <> t.typcollation then quote_ident(l.collname) end as collation,
+    a.attnotnull as not_null, a.attgenerated <> '' as generated,
+    pg_get_expr(d.adbin, d.adrelid) as expression,
+    col_description(c.oid, a.attnum) as comment
+  from pg_attribute a
+  join pg_class c on c.oid = a.attrelid and c.relkind in ('r', 'p')
+  join pg_type t on t.oid = a.atttypid
+  left join pg_collation l on l.oid = a.attcollation
+  left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+  where c.relnamespace = 'public'::regnamespace and a.attnum > 0 and not a.attisdropped
+  order by c.relname collate "C", a.attnum`;
+
+// Not-null constraints (contype n, from PostgreSQL 18 on) stand with their columns; internal
+// constraint triggers are part of their constraint.
+const constraintsQuery = `
+  select c.relname as relation, k.conname as name, pg_get_constraintdef(k.oid, true) as definition,
+    obj_description(k.oid, 'pg_constraint') as comment
+  from pg_constraint k
+  join pg_class c on c.oid = k.conrelid
+  where c.relnamespace = 'public'::regnamespace and k.contype in ('p', 'u', 'c', 'f', 'x')
+  order by c.relname collate "C", position(k.contype in 'puxfc'), k.conname collate "C"`;
+
+const indexesQuery = `
+  select c.relname as relation, x.relname as name,
+    pg_get_indexdef(i.indexrelid) as definition,
+    obj_description(x.oid, 'pg_class') as comment
+  from pg_index i
+  join pg_class c on c.oid = i.indrelid
+  join pg_class x on x.oid = i.indexrelid
+  where c.relnamespace = 'public'::regnamespace
+    and not exists (select from pg_constraint k where k.conindid = i.indexrelid
+      and k.contype in ('p', 'u', 'x'))
+  order by c.relname collate "C", x.relname collate "C"`;
+
+const triggersQuery = `
+  select c.relname as relation, t.tgname as name, pg_get_triggerdef(t.oid, true) as definition,
+    obj_description(t.oid, 'pg_trigger') as comment
+  from pg_trigger t
+  join pg_class c on c.oid = t.tgrelid
+  where c.relnamespace = 'public'::regnamespace and not t.tgisinternal
+  order by c.relname collate "C", t.tgname collate "C"`;
+
+const functionsQuery = `
+  select pg_get_functiondef(p.oid) as definition, p.oid::regprocedure::text as signature,
+    obj_description(p.oid, 'pg_proc') as comment
+  from pg_proc p
+  where p.pronamespace = 'public'::regnamespace and p.prokind in ('f', 'p')
+  order by p.oid::regprocedure::text collate "C"`;
+
+interface TableParts {
+  readonly columns: readonly ColumnRow[];
+  readonly constraints: readonly PartRow[];
+  readonly indexes: readonly PartRow[];
+  readonly triggers: readonly PartRow[];
+}
+
+function tableText(table: NamedRow, parts: TableParts): string {
+  const { name } = table;
+  const lines = [
+    ...parts.columns.map(columnText),
+    ...parts.constraints.map((part) => `constraint ${part.name} ${part.definition}`),
+  ];
+  const options = table.options === null ? '' : ` with (${table.options})`;
+  return [
+    `create table ${name} (\n${lines.map((line) => `  ${line}`).join(',\n')}\n)${options};`,
+    ...[...parts.indexes, ...parts.triggers].map((part) => `${part.definition};`),
+    ...commentTexts(`table ${name}`, table.comment),
+    ...parts.columns.flatMap((one) => commentTexts(`column ${name}.${one.name}`, one.comment)),
+    ...parts.constraints.flatMap((one) =>
+      commentTexts(`constraint ${one.name} on ${name}`, one.comment),
+    ),
+    ...parts.indexes.flatMap((one) => commentTexts(`index ${one.name}`, one.comment)),
+    ...parts.triggers.flatMap((one) => commentTexts(`trigger ${one.name} on ${name}`, one.comment)),
+  ].join('\n');
+}
+
+function columnText(column: ColumnRow): string {
+  const { name, type, collation, not_null, generated, expression } = column;
+  return [
+    `${name} ${type}`,
+    ...(collation === null ? [] : [`collate ${collation}`]),
+    ...(not_null ? ['not null'] : []),
+    ...valueTexts(generated, expression),
+  ].join(' ');
+}
+
+function valueTexts(generated: boolean, expression: string | null): string[] {
+  if (expression === null) return [];
+  return [generated ? `generated always as (${expression}) stored` : `default ${expression}`];
+}
+
+function functionText({ definition, signature, comment }: FunctionRow): string {
+  return [`${definition.trimEnd()};`, ...commentTexts(`function ${signature}`, comment)].join('\n');
+}
+
+function commentTexts(what: string, comment: string | null): string[] {
+  return comment === null ? [] : [`comment on ${what} is '${comment.replaceAll("'", "''")}';`];
+}

@@ -1,0 +1,313 @@
+// What `verify` guarantees: it sees nothing in a healthy ledger, whatever happens beside it, and it
+// names every kind of damage. Damage is planted by the owner, with the constraints switched off.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
+import { createMerchant } from '../access/merchants.ts';
+import { createService, type Service } from '../app.ts';
+import { mintId } from '../core/id.ts';
+import { connectDatabase, type Database } from '../database/connect.ts';
+import { type Verification, verifyLedger } from './verify.ts';
+
+let db: TestDatabase;
+let database: Database;
+let service: Service;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  database = connectDatabase({ url: db.serviceUrl, writers: 8 });
+  service = createService({ database, secret: 'of no value anywhere else' });
+});
+
+afterAll(async () => {
+  await database.close();
+  await db.drop();
+});
+
+describe('a healthy ledger', () => {
+  test('has no differences, and every level and movement is counted', async () => {
+    const merchant = await givenMerchant();
+    const targets = ['5', '8', '3', '0', '7.5', '7'];
+    await Promise.all(
+      Array.from({ length: 5 }, async () => {
+        await givenLevel(merchant, targets);
+      }),
+    );
+    for (const rangeSize of [2, 3, 5, 6, 7, 10_000]) {
+      expect(await verify(merchant, rangeSize), `in ranges of ${rangeSize}`).toEqual({
+        ok: true,
+        levels: 5,
+        movements: 30,
+        differences: [],
+      });
+    }
+  });
+
+  test('an adjustment that was refused leaves a level that does not count', async () => {
+    const merchant = await givenMerchant();
+    const [product, location] = await givenPair(merchant);
+    await expect(adjust(merchant, product, location, '0')).rejects.toThrow();
+    const found = await db.sql('select from inventory_levels where merchant_id = $1', [merchant]);
+    expect(found).toHaveLength(1);
+    expect(await verify(merchant)).toMatchObject({ ok: true, levels: 0, movements: 0 });
+  });
+
+  test('shows no difference while it is being written', async () => {
+    const merchant = await givenMerchant();
+    const pairs = await Promise.all([givenPair(merchant), givenPair(merchant)]);
+    let target = 0;
+    let isWriting = true;
+    const writers = pairs.map(async ([product, location]) => {
+      while (isWriting) {
+        target += 1;
+        await adjust(merchant, product, location, String(target));
+      }
+    });
+    let seen = 0;
+    for (let round = 0; round < 15; round += 1) {
+      const { differences, movements } = await verify(merchant, 2 + 7 * round);
+      expect(differences).toEqual([]);
+      expect(movements).toBeGreaterThanOrEqual(seen);
+      seen = movements;
+    }
+    isWriting = false;
+    await Promise.all(writers);
+    expect(seen).toBeGreaterThan(0);
+  });
+
+  test('of another merchant is not looked at when one is named', async () => {
+    const [mine, other] = [await givenMerchant(), await givenMerchant()];
+    await givenLevel(mine, ['5']);
+    await givenLevel(other, ['5', '6']);
+    expect(await verify(mine)).toMatchObject({ levels: 1, movements: 1 });
+  });
+});
+
+describe('damage', () => {
+  beforeAll(async () => {
+    // What the constraints refuse can then be planted; triggers and foreign keys are off by role.
+    const constraints = await db.sql<{ table: string; name: string }>(`
+      select conrelid::regclass::text as table, conname as name from pg_constraint
+      where contype in ('c', 'f', 'u') and conname <> 'operations_key' and conrelid in
+        ('inventory_movements'::regclass, 'inventory_levels'::regclass, 'operations'::regclass)
+      order by contype = 'u', conname`);
+    for (const { table, name } of constraints) {
+      await db.sql(`alter table ${table} drop constraint if exists "${name}" cascade`);
+    }
+  });
+
+  /** $1 merchant, $2 product, $3 location, $4 a new ID where one is needed. */
+  const third = 'merchant_id = $1 and product_id = $2 and location_id = $3 and sequence = 3';
+  const level = 'merchant_id = $1 and product_id = $2 and location_id = $3';
+  const operation = `merchant_id = $1 and id =
+    (select operation_id from inventory_movements where ${third})`;
+  const copy = (members: Readonly<Record<string, string>>) => {
+    const columns = [
+      'merchant_id, product_id, location_id, type, reason, credential_id, actor_kind',
+      'id, sequence, quantity_before, quantity_delta, quantity_after, operation_id, recorded_at',
+    ].join(', ');
+    const values = columns.split(', ').map((column) => members[column] ?? column);
+    return `insert into inventory_movements (${columns})
+      select ${values.join(', ')} from inventory_movements where ${third}`;
+  };
+
+  test.each([
+    ['a level whose quantity is not its last movement’s', 'quantity_differs', set('quantity = 9')],
+    ['a level whose quantity is not the sum', 'quantity_not_sum', set('quantity = 9')],
+    ['a level at another sequence', 'sequence_differs', set('sequence = 7')],
+    ['a level that names another movement', 'last_movement_differs', set(`last_movement_id = 'x'`)],
+    ['a level with another time', 'updated_at_differs', set('updated_at = now()')],
+    [
+      'movements without a level',
+      'movement_without_level',
+      `delete from inventory_levels where ${level}`,
+    ],
+    [
+      'a level that says something and never moved',
+      'level_without_movements',
+      `delete from inventory_movements where ${level}`,
+    ],
+    [
+      'a gap in the sequence',
+      'sequence_gap',
+      `delete from inventory_movements where ${third.replace('= 3', '= 2')}`,
+    ],
+    [
+      'a ledger without its beginning',
+      'sequence_gap',
+      `delete from inventory_movements
+      where ${level} and sequence < 3`,
+    ],
+    ['a fork in the sequence', 'sequence_fork', copy({ id: '$4' })],
+    [
+      'a movement that does not start where its predecessor ended',
+      'before_differs',
+      update('quantity_before = 7, quantity_delta = -4'),
+    ],
+    [
+      'a chain that is broken although the sum is right',
+      'before_differs',
+      update('quantity_before = 7'),
+    ],
+    ['a movement whose figures do not add up', 'after_differs', update('quantity_delta = 1')],
+    [
+      'a movement that changes nothing',
+      'delta_zero',
+      copy({ id: '$4', sequence: '4', quantity_before: '3', quantity_delta: '0' }),
+    ],
+    ['a negative quantity', 'quantity_out_of_range', update('quantity_after = -1')],
+    ['IDs in another order than sequences', 'id_order', update(`id = 'imv_0'`)],
+    [
+      'times in another order than sequences',
+      'time_order',
+      update(`recorded_at = recorded_at - interval '1 day'`),
+    ],
+    [
+      'a movement without an operation',
+      'movement_without_operation',
+      `delete from operations where ${operation}`,
+    ],
+    [
+      'a movement of a refused operation',
+      'movement_without_operation',
+      `update operations set status = 'rejected', resource_id = null where ${operation}`,
+    ],
+    [
+      'a movement of another kind of operation',
+      'movement_without_operation',
+      `update operations set type = 'products.create' where ${operation}`,
+    ],
+    ['two movements of one operation', 'operation_with_two_movements', copy({ id: '$4' })],
+    [
+      'an operation that names another movement',
+      'operation_names_another',
+      `update operations set resource_id = 'imv_elsewhere' where ${operation}`,
+    ],
+    [
+      'an operation whose movement is missing',
+      'operation_without_movement',
+      `delete from inventory_movements where ${third}`,
+    ],
+    [
+      'an operation whose movement is another one’s',
+      'operation_without_movement',
+      update(`operation_id = 'op_elsewhere'`),
+    ],
+    [
+      'an operation that is still claimed',
+      'operation_claimed',
+      `update operations set status = 'claimed', resource_id = null where ${operation}`,
+    ],
+  ])('%s is named', async (_, kind, sql) => {
+    const merchant = await givenMerchant();
+    const [product, location] = await givenLevel(merchant, ['5', '8', '3']);
+    await givenLevel(merchant, ['1', '2']);
+    const id = mintId('movement');
+    await damage(sql, [merchant, product, location, id]);
+    for (const rangeSize of [2, 3, 10_000]) {
+      const { ok, differences } = await verify(merchant, rangeSize);
+      expect(ok).toBe(false);
+      const named = differences.filter((difference) => difference.kind === kind);
+      expect(named, JSON.stringify(differences)).not.toEqual([]);
+      expect(named[0]).toMatchObject({ merchant_id: merchant, message: expect.any(String) });
+      const untouched = differences.filter(
+        (difference) => difference.product_id !== null && difference.product_id !== product,
+      );
+      expect(untouched).toEqual([]);
+    }
+  });
+
+  test('a ledger of a merchant that does not exist is named when all are looked at', async () => {
+    const merchant = await givenMerchant();
+    await givenLevel(merchant, ['5']);
+    await damage('delete from credentials where merchant_id = $1', [merchant]);
+    await damage('delete from merchants where id = $1', [merchant]);
+    const { differences } = await verifyLedger(database.writer);
+    expect(differences).toContainEqual({
+      kind: 'merchant_missing',
+      merchant_id: merchant,
+      product_id: null,
+      location_id: null,
+      message: 'the merchant of these rows does not exist',
+    });
+  });
+
+  test('what is found names the pair, the movement and the operation', async () => {
+    const merchant = await givenMerchant();
+    const [product, location] = await givenLevel(merchant, ['5', '8', '3']);
+    await damage(update('quantity_delta = 1'), [merchant, product, location, '']);
+    const { differences } = await verify(merchant);
+    expect(differences.find(({ kind }) => kind === 'after_differs')).toEqual({
+      kind: 'after_differs',
+      merchant_id: merchant,
+      product_id: product,
+      location_id: location,
+      movement_id: expect.stringMatching(/^imv_/),
+      operation_id: expect.stringMatching(/^op_/),
+      message: 'the movement ends at 3, its own figures give 9',
+    });
+  });
+
+  function set(assignments: string): string {
+    return `update inventory_levels set ${assignments}
+      where merchant_id = $1 and product_id = $2 and location_id = $3`;
+  }
+
+  function update(assignments: string): string {
+    return `update inventory_movements set ${assignments} where merchant_id = $1
+      and product_id = $2 and location_id = $3 and sequence = 3`;
+  }
+});
+
+function verify(merchant: string, rangeSize?: number): Promise<Verification> {
+  return verifyLedger(database.writer, {
+    merchant,
+    ...(rangeSize === undefined ? {} : { rangeSize }),
+  });
+}
+
+async function givenMerchant(): Promise<string> {
+  return (await createMerchant(database.writer, 'Corner Shop')).id;
+}
+
+/** A product and a location that never met. */
+async function givenPair(merchant: string): Promise<readonly [string, string]> {
+  const [product, location] = [mintId('product'), mintId('location')];
+  await db.sql(
+    `insert into products (merchant_id, id, name, unit_code, unit_precision, created_at, updated_at)
+     values ($1, $2, 'Flour', 'kg', 3, now(), now())`,
+    [merchant, product],
+  );
+  await db.sql(
+    `insert into locations (merchant_id, id, name, created_at, updated_at)
+     values ($1, $2, 'Main Street', now(), now())`,
+    [merchant, location],
+  );
+  return [product, location];
+}
+
+async function givenLevel(
+  merchant: string,
+  targets: readonly string[],
+): Promise<readonly [string, string]> {
+  const [product, location] = await givenPair(merchant);
+  for (const target of targets) await adjust(merchant, product, location, target);
+  return [product, location];
+}
+
+async function adjust(merchant: string, product: string, location: string, target: string) {
+  await service.performAsOperator(merchant, 'inventory.adjust', {
+    product_id: product,
+    location_id: location,
+    target_quantity: target,
+    reason: 'stock_count',
+  });
+}
+
+async function damage(sql: string, values: readonly unknown[]): Promise<void> {
+  const session = await db.session();
+  await session.query('set session_replication_role = replica');
+  const used = values.slice(0, Math.max(...[...sql.matchAll(/\$(\d)/g)].map(([, n]) => Number(n))));
+  const { rowCount } = await session.query(sql, used);
+  expect(rowCount).toBeGreaterThan(0);
+}

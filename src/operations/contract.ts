@@ -1,0 +1,77 @@
+// The wire shape and endpoints of operations: what became of each write. Everyone sees their own.
+
+import Type from 'typebox';
+import { collection, member, operationTypes } from '../core/contract.ts';
+import { id, nullable, oneOf, Timestamp } from '../core/schema.ts';
+
+const statuses = ['succeeded', 'rejected'] as const;
+const resourceTypes = ['customer', 'product', 'location', 'inventory_movement'] as const;
+
+const type = oneOf(operationTypes, 'Which write.');
+const status = oneOf(statuses, 'What became of it. Either is final.');
+
+/** Details vary with the code, so their further members are not listed. */
+const Details = Type.Unsafe<object[]>({
+  type: 'array',
+  items: { type: 'object', additionalProperties: true },
+  description: 'The details of that answer.',
+});
+
+export const Operation = Type.Object(
+  {
+    id: id('operation', 'Its ID, as meta.operation_id gave it.'),
+    type,
+    status,
+    resource: nullable(
+      Type.Object(
+        {
+          type: oneOf(resourceTypes, 'What kind of resource.'),
+          id: Type.String({ description: 'Its ID.' }),
+        },
+        { description: 'What it wrote; null when it was rejected.' },
+      ),
+    ),
+    error: nullable(
+      Type.Object(
+        { code: Type.String({ description: 'The code it was answered with.' }), details: Details },
+        { description: 'Why it was rejected; null when it succeeded.' },
+      ),
+    ),
+    location_id: nullable(id('location', 'The location that its body named.')),
+    credential_id: id('credential', 'Who asked for it.'),
+    request_id: Type.String({ description: 'The request that performed it.' }),
+    created_at: Timestamp('When it was performed.'),
+  },
+  { $id: 'Operation', description: 'One write, performed or refused once and for all.' },
+);
+
+export const listOperations = collection({
+  name: 'operations.list',
+  path: '/operations',
+  summary: 'List operations',
+  description:
+    "Newest first: one's own; with operations.read also the merchant's others whose resource the " +
+    'credential may read. With the Idempotency-Key header of a write and its type, that write ' +
+    'alone, or none when it has not committed yet.',
+  scope: null,
+  query: Type.Object({
+    type: Type.Optional(oneOf(operationTypes, 'Only of this type.')),
+    status: Type.Optional(oneOf(statuses, 'Only with this status.')),
+  }),
+  data: Operation,
+  keyFilter: true,
+  problems: ['missing_parameter', 'idempotency_key_invalid'],
+});
+
+export const getOperation = member({
+  name: 'operations.get',
+  path: '/operations/{id}',
+  summary: 'Read an operation',
+  description:
+    "One's own; with operations.read also another one of the merchant's whose resource the " +
+    'credential may read.',
+  scope: null,
+  data: Operation,
+  etag: false,
+  problems: [],
+});

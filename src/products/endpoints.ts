@@ -1,0 +1,117 @@
+// The endpoints of products: which contract, which functions.
+
+import type {
+  CollectionEndpoint,
+  Endpoint,
+  MemberEndpoint,
+  WriteEndpoint,
+} from '../core/endpoint.ts';
+import { fetchSize, takePage } from '../core/page.ts';
+import { draftsOf, type Edit, type Holder, saveLast } from '../core/revision.ts';
+import * as contract from './contract.ts';
+import {
+  concernsInventory,
+  decideCreate,
+  decideUpdate,
+  type ProductDrafts,
+  type ProductFields,
+  type ProductPatch,
+  type ProductRow,
+} from './edit.ts';
+import { priceFaults } from './price.ts';
+import * as store from './store.ts';
+
+type ProductWrite<Body> = WriteEndpoint<Body, ProductDrafts, Edit<ProductRow>, ProductRow>;
+
+const createProduct: ProductWrite<ProductFields> = {
+  contract: contract.createProduct,
+  check: (body) => priceFaults(body.price),
+  load: (merchant, commands) => ({
+    statements: [store.findHolders(merchant, commands)],
+    state: ([holders = []]) => ({ ...draftsOf([], holders as Holder[]), moved: new Set() }),
+  }),
+  decide: decideCreate,
+  save: (merchant, edits) => saveLast(edits, (rows) => store.insertProducts(merchant, rows)),
+  row: (edit) => edit.row,
+  find: store.findProducts,
+  present: presentProduct,
+};
+
+const updateProduct: ProductWrite<ProductPatch> = {
+  contract: contract.updateProduct,
+  check: (body) => priceFaults(body.price),
+  load(merchant, commands) {
+    const crossing = commands.filter(concernsInventory);
+    return {
+      statements: [
+        store.lockProducts(merchant, commands),
+        store.lockProductsFully(merchant, crossing),
+        store.lockLevels(merchant, crossing),
+        store.findHolders(merchant, commands),
+      ],
+      state: ([rows = [], , moved = [], holders = []]) => ({
+        ...draftsOf(rows as ProductRow[], holders as Holder[]),
+        moved: new Set((moved as { product_id: string }[]).map((level) => level.product_id)),
+      }),
+    };
+  },
+  decide: decideUpdate,
+  save: (merchant, edits) => saveLast(edits, (rows) => store.updateProducts(merchant, rows)),
+  row: (edit) => edit.row,
+  find: store.findProducts,
+  present: presentProduct,
+};
+
+const getProduct: MemberEndpoint = {
+  contract: contract.getProduct,
+  async run(reader, principal, id) {
+    const [row] = await reader.query(store.findProducts(principal.merchant, [id]));
+    return row === undefined ? undefined : presentProduct(row);
+  },
+};
+
+const listProducts: CollectionEndpoint<typeof contract.listProducts> = {
+  contract: contract.listProducts,
+  async run(reader, { principal, query, page }) {
+    const rows = await reader.query(
+      store.listProducts({
+        merchant: principal.merchant,
+        sku: query.sku,
+        barcode: query.barcode,
+        externalId: query.external_id,
+        status: query.status,
+        updatedAfter: query.updated_after,
+        q: query.q,
+        after: page.after,
+        limit: fetchSize(page),
+      }),
+    );
+    return takePage(rows, page, (row) => row.id, presentProduct);
+  },
+};
+
+export const productEndpoints: readonly Endpoint[] = [
+  createProduct,
+  updateProduct,
+  listProducts,
+  getProduct,
+];
+
+function presentProduct(row: ProductRow): object {
+  return {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    sku: row.sku,
+    barcode: row.barcode,
+    status: row.status,
+    inventory_tracked: row.inventory_tracked,
+    unit: row.unit,
+    price: row.price,
+    external_id: row.external_id,
+    metadata: row.metadata,
+    version: row.version,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}
