@@ -8,11 +8,11 @@ create table credential_tokens (
   last_four text not null,
   created_at timestamp with time zone not null,
   expires_at timestamp with time zone not null,
-  constraint credential_tokens_pkey PRIMARY KEY (token_hash),
-  constraint credential_tokens_merchant_id_credential_id_fkey FOREIGN KEY (merchant_id, credential_id) REFERENCES credentials(merchant_id, id),
-  constraint credential_tokens_token_hash_check CHECK (octet_length(token_hash) = 32)
+  constraint credential_tokens_pkey primary key (token_hash),
+  constraint credential_tokens_merchant_id_credential_id_fkey foreign key (merchant_id, credential_id) references credentials(merchant_id, id),
+  constraint credential_tokens_token_hash_check check (octet_length(token_hash) = 32)
 );
-CREATE INDEX credential_tokens_by_credential ON public.credential_tokens USING btree (merchant_id, credential_id);
+create index credential_tokens_by_credential on credential_tokens (merchant_id, credential_id);
 
 create table credentials (
   merchant_id text collate "C" not null,
@@ -27,12 +27,12 @@ create table credentials (
   created_at timestamp with time zone not null,
   last_used_at timestamp with time zone,
   revoked_at timestamp with time zone,
-  constraint credentials_pkey PRIMARY KEY (merchant_id, id),
-  constraint credentials_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES merchants(id),
-  constraint credentials_check CHECK (NOT all_locations OR location_ids = '{}'::text[]),
-  constraint credentials_kind_check CHECK (kind = ANY (ARRAY['personal_access_token'::text, 'oauth_access_token'::text]))
+  constraint credentials_pkey primary key (merchant_id, id),
+  constraint credentials_merchant_id_fkey foreign key (merchant_id) references merchants(id),
+  constraint credentials_check check (not all_locations or location_ids = '{}'::text[]),
+  constraint credentials_kind_check check (kind = any (array['personal_access_token', 'oauth_access_token']))
 );
-CREATE UNIQUE INDEX credentials_one_operator ON public.credentials USING btree (merchant_id) WHERE is_operator;
+create unique index credentials_one_operator on credentials (merchant_id) where is_operator;
 
 create table customers (
   merchant_id text collate "C" not null,
@@ -42,24 +42,24 @@ create table customers (
   phone text,
   external_id text,
   note text,
-  metadata jsonb not null default '{}'::jsonb,
-  status text not null default 'active'::text,
+  metadata jsonb not null default '{}',
+  status text not null default 'active',
   version integer not null default 1,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   erased_at timestamp with time zone,
-  email_key text collate "C" generated always as (((split_part(email, '@'::text, 1) || '@'::text) || lower((split_part(email, '@'::text, 2) COLLATE "C")))) stored,
-  search tsvector not null default ''::tsvector,
-  constraint customers_pkey PRIMARY KEY (merchant_id, id),
-  constraint customers_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES merchants(id),
-  constraint customers_status_check CHECK (status = ANY (ARRAY['active'::text, 'archived'::text])),
-  constraint customers_version_check CHECK (version >= 1)
+  email_key text collate "C" generated always as (((split_part(email, '@', 1) || '@') || lower((split_part(email, '@', 2) collate "C")))) stored,
+  search tsvector not null default '',
+  constraint customers_pkey primary key (merchant_id, id),
+  constraint customers_merchant_id_fkey foreign key (merchant_id) references merchants(id),
+  constraint customers_status_check check (status = any (array['active', 'archived'])),
+  constraint customers_version_check check (version >= 1)
 );
-CREATE INDEX customers_email ON public.customers USING btree (merchant_id, email_key, id);
-CREATE UNIQUE INDEX customers_external_id ON public.customers USING btree (merchant_id, external_id) WHERE (external_id IS NOT NULL);
-CREATE INDEX customers_search ON public.customers USING gin (search);
-CREATE INDEX customers_status ON public.customers USING btree (merchant_id, status, id);
-CREATE INDEX customers_updated ON public.customers USING btree (merchant_id, updated_at);
+create index customers_email on customers (merchant_id, email_key, id);
+create unique index customers_external_id on customers (merchant_id, external_id) where (external_id is not null);
+create index customers_search on customers using gin (search);
+create index customers_status on customers (merchant_id, status, id);
+create index customers_updated on customers (merchant_id, updated_at);
 
 create table inventory_levels (
   merchant_id text collate "C" not null,
@@ -67,23 +67,23 @@ create table inventory_levels (
   location_id text collate "C" not null,
   quantity numeric not null default 0,
   sequence bigint not null default 0,
-  last_sequence bigint generated always as (NULLIF(sequence, 0)) stored,
+  last_sequence bigint generated always as (nullif(sequence, 0)) stored,
   last_movement_id text collate "C",
   updated_at timestamp with time zone,
-  constraint inventory_levels_pkey PRIMARY KEY (merchant_id, product_id, location_id),
-  constraint inventory_levels_ledger FOREIGN KEY (merchant_id, product_id, location_id, last_sequence, quantity) REFERENCES inventory_movements(merchant_id, product_id, location_id, sequence, quantity_after) DEFERRABLE INITIALLY DEFERRED,
-  constraint inventory_levels_merchant_id_location_id_fkey FOREIGN KEY (merchant_id, location_id) REFERENCES locations(merchant_id, id),
-  constraint inventory_levels_merchant_id_product_id_fkey FOREIGN KEY (merchant_id, product_id) REFERENCES products(merchant_id, id),
-  constraint inventory_levels_check CHECK (sequence > 0 OR quantity = 0::numeric),
-  constraint inventory_levels_check1 CHECK ((sequence > 0) = (last_movement_id IS NOT NULL)),
-  constraint inventory_levels_check2 CHECK ((sequence > 0) = (updated_at IS NOT NULL)),
-  constraint inventory_levels_quantity_check CHECK (scale(quantity) = min_scale(quantity)),
-  constraint inventory_levels_sequence_check CHECK (sequence >= 0)
+  constraint inventory_levels_pkey primary key (merchant_id, product_id, location_id),
+  constraint inventory_levels_ledger foreign key (merchant_id, product_id, location_id, last_sequence, quantity) references inventory_movements(merchant_id, product_id, location_id, sequence, quantity_after) deferrable initially deferred,
+  constraint inventory_levels_merchant_id_location_id_fkey foreign key (merchant_id, location_id) references locations(merchant_id, id),
+  constraint inventory_levels_merchant_id_product_id_fkey foreign key (merchant_id, product_id) references products(merchant_id, id),
+  constraint inventory_levels_check check (sequence > 0 or quantity = 0),
+  constraint inventory_levels_check1 check ((sequence > 0) = (last_movement_id is not null)),
+  constraint inventory_levels_check2 check ((sequence > 0) = (updated_at is not null)),
+  constraint inventory_levels_quantity_check check (scale(quantity) = min_scale(quantity)),
+  constraint inventory_levels_sequence_check check (sequence >= 0)
 ) with (fillfactor=80);
-CREATE INDEX inventory_levels_by_location ON public.inventory_levels USING btree (merchant_id, location_id, product_id);
-CREATE TRIGGER inventory_levels_grow BEFORE UPDATE ON inventory_levels FOR EACH ROW EXECUTE FUNCTION refuse_shrinking_level();
-CREATE TRIGGER inventory_levels_kept BEFORE DELETE ON inventory_levels FOR EACH ROW EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER inventory_levels_not_emptied BEFORE TRUNCATE ON inventory_levels FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+create index inventory_levels_by_location on inventory_levels (merchant_id, location_id, product_id);
+create trigger inventory_levels_grow before update on inventory_levels for each row execute function refuse_shrinking_level();
+create trigger inventory_levels_kept before delete on inventory_levels for each row execute function refuse_change();
+create trigger inventory_levels_not_emptied before truncate on inventory_levels for each statement execute function refuse_change();
 
 create table inventory_movements (
   merchant_id text collate "C" not null,
@@ -91,7 +91,7 @@ create table inventory_movements (
   product_id text collate "C" not null,
   location_id text collate "C" not null,
   sequence bigint not null,
-  previous_sequence bigint generated always as (NULLIF((sequence - 1), 0)) stored,
+  previous_sequence bigint generated always as (nullif((sequence - 1), 0)) stored,
   type text not null,
   reason text not null,
   quantity_before numeric not null,
@@ -104,54 +104,54 @@ create table inventory_movements (
   actor_kind text not null,
   application_id text collate "C",
   recorded_at timestamp with time zone not null,
-  constraint inventory_movements_pkey PRIMARY KEY (merchant_id, id),
-  constraint inventory_movements_chain UNIQUE (merchant_id, product_id, location_id, sequence, quantity_after),
-  constraint inventory_movements_sequence UNIQUE (merchant_id, product_id, location_id, sequence),
-  constraint inventory_movements_continue FOREIGN KEY (merchant_id, product_id, location_id, previous_sequence, quantity_before) REFERENCES inventory_movements(merchant_id, product_id, location_id, sequence, quantity_after),
-  constraint inventory_movements_check CHECK (quantity_after = (quantity_before + quantity_delta)),
-  constraint inventory_movements_check1 CHECK (sequence > 1 OR quantity_before = 0::numeric),
-  constraint inventory_movements_quantity_after_check CHECK (scale(quantity_after) = min_scale(quantity_after)),
-  constraint inventory_movements_quantity_after_check1 CHECK (quantity_after >= 0::numeric AND quantity_after < '1000000000000'::numeric AND scale(quantity_after) <= 5),
-  constraint inventory_movements_quantity_before_check CHECK (scale(quantity_before) = min_scale(quantity_before)),
-  constraint inventory_movements_quantity_delta_check CHECK (scale(quantity_delta) = min_scale(quantity_delta)),
-  constraint inventory_movements_quantity_delta_check1 CHECK (quantity_delta <> 0::numeric),
-  constraint inventory_movements_reason_check CHECK (reason = ANY (ARRAY['stock_count'::text, 'external_adjustment'::text, 'correction'::text])),
-  constraint inventory_movements_sequence_check CHECK (sequence >= 1),
-  constraint inventory_movements_type_check CHECK (type = 'adjustment'::text)
+  constraint inventory_movements_pkey primary key (merchant_id, id),
+  constraint inventory_movements_chain unique (merchant_id, product_id, location_id, sequence, quantity_after),
+  constraint inventory_movements_sequence unique (merchant_id, product_id, location_id, sequence),
+  constraint inventory_movements_continue foreign key (merchant_id, product_id, location_id, previous_sequence, quantity_before) references inventory_movements(merchant_id, product_id, location_id, sequence, quantity_after),
+  constraint inventory_movements_check check (quantity_after = (quantity_before + quantity_delta)),
+  constraint inventory_movements_check1 check (sequence > 1 or quantity_before = 0),
+  constraint inventory_movements_quantity_after_check check (scale(quantity_after) = min_scale(quantity_after)),
+  constraint inventory_movements_quantity_after_check1 check (quantity_after >= 0 and quantity_after < '1000000000000' and scale(quantity_after) <= 5),
+  constraint inventory_movements_quantity_before_check check (scale(quantity_before) = min_scale(quantity_before)),
+  constraint inventory_movements_quantity_delta_check check (scale(quantity_delta) = min_scale(quantity_delta)),
+  constraint inventory_movements_quantity_delta_check1 check (quantity_delta <> 0),
+  constraint inventory_movements_reason_check check (reason = any (array['stock_count', 'external_adjustment', 'correction'])),
+  constraint inventory_movements_sequence_check check (sequence >= 1),
+  constraint inventory_movements_type_check check (type = 'adjustment')
 );
-CREATE INDEX inventory_movements_by_level ON public.inventory_movements USING btree (merchant_id, product_id, location_id, id);
-CREATE INDEX inventory_movements_by_location ON public.inventory_movements USING btree (merchant_id, location_id, id);
-CREATE TRIGGER inventory_movements_immutable BEFORE DELETE OR UPDATE ON inventory_movements FOR EACH ROW EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER inventory_movements_kept BEFORE TRUNCATE ON inventory_movements FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER inventory_movements_within_level AFTER INSERT ON inventory_movements REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION refuse_movement_beyond_level();
+create index inventory_movements_by_level on inventory_movements (merchant_id, product_id, location_id, id);
+create index inventory_movements_by_location on inventory_movements (merchant_id, location_id, id);
+create trigger inventory_movements_immutable before delete or update on inventory_movements for each row execute function refuse_change();
+create trigger inventory_movements_kept before truncate on inventory_movements for each statement execute function refuse_change();
+create trigger inventory_movements_within_level after insert on inventory_movements referencing new table as added for each statement execute function refuse_movement_beyond_level();
 
 create table locations (
   merchant_id text collate "C" not null,
   id text collate "C" not null,
   name text not null,
   code text collate "C",
-  type text not null default 'other'::text,
-  status text not null default 'active'::text,
-  timezone text not null default 'UTC'::text,
+  type text not null default 'other',
+  status text not null default 'active',
+  timezone text not null default 'UTC',
   external_id text,
-  metadata jsonb not null default '{}'::jsonb,
+  metadata jsonb not null default '{}',
   version integer not null default 1,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
-  constraint locations_pkey PRIMARY KEY (merchant_id, id),
-  constraint locations_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES merchants(id),
-  constraint locations_status_check CHECK (status = ANY (ARRAY['active'::text, 'inactive'::text])),
-  constraint locations_type_check CHECK (type = ANY (ARRAY['other'::text, 'store'::text, 'warehouse'::text])),
-  constraint locations_version_check CHECK (version >= 1)
+  constraint locations_pkey primary key (merchant_id, id),
+  constraint locations_merchant_id_fkey foreign key (merchant_id) references merchants(id),
+  constraint locations_status_check check (status = any (array['active', 'inactive'])),
+  constraint locations_type_check check (type = any (array['other', 'store', 'warehouse'])),
+  constraint locations_version_check check (version >= 1)
 );
-CREATE UNIQUE INDEX locations_code ON public.locations USING btree (merchant_id, code) WHERE (code IS NOT NULL);
-CREATE UNIQUE INDEX locations_external_id ON public.locations USING btree (merchant_id, external_id) WHERE (external_id IS NOT NULL);
+create unique index locations_code on locations (merchant_id, code) where (code is not null);
+create unique index locations_external_id on locations (merchant_id, external_id) where (external_id is not null);
 
 create table merchants (
   id text collate "C" not null,
   name text not null,
   created_at timestamp with time zone not null,
-  constraint merchants_pkey PRIMARY KEY (id)
+  constraint merchants_pkey primary key (id)
 );
 
 create table operations (
@@ -169,19 +169,19 @@ create table operations (
   location_id text collate "C",
   request_id text not null,
   created_at timestamp with time zone not null,
-  constraint operations_pkey PRIMARY KEY (merchant_id, id),
-  constraint operations_key UNIQUE (merchant_id, credential_id, type, key_hash),
-  constraint operations_check CHECK ((status = 'rejected'::text) = (error_code IS NOT NULL)),
-  constraint operations_check1 CHECK ((error_code IS NULL) = (error_details IS NULL)),
-  constraint operations_check2 CHECK ((status = 'succeeded'::text) = (resource_id IS NOT NULL)),
-  constraint operations_fingerprint_check CHECK (octet_length(fingerprint) = 32),
-  constraint operations_key_hash_check CHECK (octet_length(key_hash) = 32),
-  constraint operations_status_check CHECK (status = ANY (ARRAY['claimed'::text, 'succeeded'::text, 'rejected'::text]))
+  constraint operations_pkey primary key (merchant_id, id),
+  constraint operations_key unique (merchant_id, credential_id, type, key_hash),
+  constraint operations_check check ((status = 'rejected') = (error_code is not null)),
+  constraint operations_check1 check ((error_code is null) = (error_details is null)),
+  constraint operations_check2 check ((status = 'succeeded') = (resource_id is not null)),
+  constraint operations_fingerprint_check check (octet_length(fingerprint) = 32),
+  constraint operations_key_hash_check check (octet_length(key_hash) = 32),
+  constraint operations_status_check check (status = any (array['claimed', 'succeeded', 'rejected']))
 );
-CREATE INDEX operations_by_credential ON public.operations USING btree (merchant_id, credential_id, id);
-CREATE TRIGGER operations_change_once BEFORE UPDATE ON operations FOR EACH ROW EXECUTE FUNCTION refuse_second_outcome();
-CREATE TRIGGER operations_kept BEFORE DELETE ON operations FOR EACH ROW EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER operations_not_emptied BEFORE TRUNCATE ON operations FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+create index operations_by_credential on operations (merchant_id, credential_id, id);
+create trigger operations_change_once before update on operations for each row execute function refuse_second_outcome();
+create trigger operations_kept before delete on operations for each row execute function refuse_change();
+create trigger operations_not_emptied before truncate on operations for each statement execute function refuse_change();
 
 create table products (
   merchant_id text collate "C" not null,
@@ -190,45 +190,45 @@ create table products (
   description text,
   sku text collate "C",
   barcode text collate "C",
-  status text not null default 'active'::text,
+  status text not null default 'active',
   inventory_tracked boolean not null default true,
   unit_code text not null,
   unit_precision smallint not null,
   price_amount numeric,
   price_currency text,
   external_id text,
-  metadata jsonb not null default '{}'::jsonb,
+  metadata jsonb not null default '{}',
   version integer not null default 1,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
-  search tsvector not null default ''::tsvector,
-  constraint products_pkey PRIMARY KEY (merchant_id, id),
-  constraint products_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES merchants(id),
-  constraint products_check CHECK ((price_amount IS NULL) = (price_currency IS NULL)),
-  constraint products_price_amount_check CHECK (price_amount >= 0::numeric),
-  constraint products_status_check CHECK (status = ANY (ARRAY['active'::text, 'archived'::text])),
-  constraint products_unit_precision_check CHECK (unit_precision >= 0 AND unit_precision <= 5),
-  constraint products_version_check CHECK (version >= 1)
+  search tsvector not null default '',
+  constraint products_pkey primary key (merchant_id, id),
+  constraint products_merchant_id_fkey foreign key (merchant_id) references merchants(id),
+  constraint products_check check ((price_amount is null) = (price_currency is null)),
+  constraint products_price_amount_check check (price_amount >= 0),
+  constraint products_status_check check (status = any (array['active', 'archived'])),
+  constraint products_unit_precision_check check (unit_precision >= 0 and unit_precision <= 5),
+  constraint products_version_check check (version >= 1)
 );
-CREATE INDEX products_barcode ON public.products USING btree (merchant_id, barcode, id) WHERE (barcode IS NOT NULL);
-CREATE UNIQUE INDEX products_external_id ON public.products USING btree (merchant_id, external_id) WHERE (external_id IS NOT NULL);
-CREATE INDEX products_search ON public.products USING gin (search);
-CREATE UNIQUE INDEX products_sku ON public.products USING btree (merchant_id, sku) WHERE (sku IS NOT NULL);
-CREATE INDEX products_status ON public.products USING btree (merchant_id, status, id);
-CREATE INDEX products_updated ON public.products USING btree (merchant_id, updated_at);
+create index products_barcode on products (merchant_id, barcode, id) where (barcode is not null);
+create unique index products_external_id on products (merchant_id, external_id) where (external_id is not null);
+create index products_search on products using gin (search);
+create unique index products_sku on products (merchant_id, sku) where (sku is not null);
+create index products_status on products (merchant_id, status, id);
+create index products_updated on products (merchant_id, updated_at);
 
 create table schema_migrations (
   number integer not null,
   name text not null,
   checksum text not null,
   applied_at timestamp with time zone not null default now(),
-  constraint schema_migrations_pkey PRIMARY KEY (number)
+  constraint schema_migrations_pkey primary key (number)
 );
 
-CREATE OR REPLACE FUNCTION public.expect_rows(changed bigint, expected bigint)
- RETURNS void
- LANGUAGE plpgsql
-AS $function$
+create function expect_rows(changed bigint, expected bigint)
+ returns void
+ language plpgsql
+as $function$
 begin
   if changed is distinct from expected then
     raise exception 'expected to change % rows, changed %', expected, changed
@@ -236,19 +236,19 @@ begin
   end if;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.refuse_change()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+create function refuse_change()
+ returns trigger
+ language plpgsql
+as $function$
 begin
   raise exception 'rows of % are never changed or removed', tg_table_name
     using errcode = 'integrity_constraint_violation';
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.refuse_movement_beyond_level()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+create function refuse_movement_beyond_level()
+ returns trigger
+ language plpgsql
+as $function$
 begin
   if exists (
     select from added a
@@ -262,10 +262,10 @@ begin
   return null;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.refuse_second_outcome()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+create function refuse_second_outcome()
+ returns trigger
+ language plpgsql
+as $function$
 begin
   if old.status <> 'claimed' or new.status = 'claimed'
     or (new.merchant_id, new.id, new.credential_id, new.type, new.key_hash, new.fingerprint)
@@ -278,10 +278,10 @@ begin
   return new;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.refuse_shrinking_level()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
+create function refuse_shrinking_level()
+ returns trigger
+ language plpgsql
+as $function$
 begin
   if new.sequence <= old.sequence
     or (new.merchant_id, new.product_id, new.location_id)

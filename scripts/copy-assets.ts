@@ -6,4 +6,7 @@ import { copyFile, mkdir } from 'node:fs/promises';
 const from = '../node_modules/@scalar/api-reference/dist/browser/standalone.js';
 
 await mkdir(new URL('../dist/assets/', import.meta.url), { recursive: true });
-await copyFile(new URL(from, import.meta.url), new URL('../dist/assets/scalar.js', import.meta.url));
+await copyFile(
+  new URL(from, import.meta.url),
+  new URL('../dist/assets/scalar.js', import.meta.url),
+);

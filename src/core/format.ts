@@ -99,3 +99,17 @@ function dateTimeFault(text: string): Fault | undefined {
         message: 'must be an RFC 3339 time such as "2026-01-31T12:00:00Z" (encode + as %2B)',
       };
 }
+
+const earliest = Date.parse('0001-01-01T00:00:00.000Z');
+const latest = Date.parse('9999-12-31T23:59:59.999Z');
+
+/**
+ * A time that the format accepts, as the database takes it: in UTC, within its years (it refuses
+ * offsets from 16 hours on), rounded up to the milliseconds that rows have, which leaves both "at
+ * or after" and "before" exact.
+ */
+export function utcTime(text: string): string {
+  const beyondMilliseconds = /\.\d{3}(\d+)/.exec(text)?.[1] ?? '';
+  const time = Date.parse(text) + (/[1-9]/.test(beyondMilliseconds) ? 1 : 0);
+  return new Date(Math.min(Math.max(time, earliest), latest)).toISOString();
+}

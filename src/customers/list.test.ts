@@ -170,14 +170,15 @@ describe('filters', () => {
     await api.patch(`/customers/${oldC}`, { note: 'changed' });
     const old = [oldA, oldB, oldC, oldD].sort();
     for (const limit of [1, 2, 200]) {
-      const after = (time: string) =>
+      const since = (time: string) =>
         idsOf(api, `&updated_after=${encodeURIComponent(time)}`, limit);
-      expect(await after('1970-01-01T00:00:00Z')).toEqual([...old, e, f]);
-      expect(await after(half)).toEqual([...[oldB, oldC].sort(), e, f]);
-      expect(await after(new Date(Date.parse(half) + 1).toISOString())).toEqual([oldC, e, f]);
+      expect(await since('1970-01-01T00:00:00Z')).toEqual([...old, e, f]);
+      expect(await since(half)).toEqual([...[oldB, oldC].sort(), e, f]);
+      expect(await since(new Date(Date.parse(half) + 1).toISOString())).toEqual([oldC, e, f]);
       const { updated_at } = (await api.get(`/customers/${f}`)).body.data;
-      expect(await after(updated_at)).toContain(f);
-      expect(await after('2999-01-01T00:00:00+14:00')).toEqual([]);
+      expect(await since(updated_at)).toContain(f);
+      expect(await since(updated_at.replace('Z', '0000001Z'))).not.toContain(f);
+      expect(await since('2999-01-01T00:00:00+14:00')).toEqual([]);
     }
   });
 
@@ -226,20 +227,20 @@ describe('q', () => {
     const api = await caller();
     const id = await create(api, 'Ada Byron');
     await api.patch(`/customers/${id}`, { name: 'Ada King', email: 'king@example.org' });
-    for (const words of ['byron', 'ada@example']) expect(await idsOf(api, q(words))).toEqual([]);
+    for (const words of ['byron', 'com']) expect(await idsOf(api, q(words))).toEqual([]);
     for (const words of ['king', 'org']) expect(await idsOf(api, q(words))).toEqual([id]);
   });
 
   test('of signs alone finds nothing, and no sign means anything', async () => {
     const api = await caller();
     const id = await create(api, 'Ada Lovelace');
-    await create(api, 'Alan Turing');
+    await create(api, 'Alan Turing', { email: 'alan@example.com' });
     const nothing = [`'`, `"`, ':*', '!', '&', '|', '()', '<->', '\\', '%', '*', '👍🏽', '…', ' '];
     for (const words of [...nothing, nothing.join('')]) {
       expect(await idsOf(api, q(words)), words).toEqual([]);
     }
     const ada = [`ada'`, `'ada'`, '!ada', 'ada:*', 'ada & love', 'ada<->love', '(ada', `ada\\`];
-    for (const words of [...ada, `ada' or 1=1 --`.slice(0, 4), 'ada %', 'ada:A', 'ada love 👍']) {
+    for (const words of [...ada, 'ada %', 'ada:A', 'ada love 👍', `ada'; --`]) {
       expect(await idsOf(api, q(words)), words).toEqual([id]);
     }
     for (const words of ['ada | alan', '!ada alan', 'ada or turing']) {

@@ -2,6 +2,7 @@
 // claimed (`status = 'claimed'`: no committed row has that), so that a replay locks nothing.
 
 import type { Command } from '../core/endpoint.ts';
+import { utcTime } from '../core/format.ts';
 import { idFloor, lookupId } from '../core/id.ts';
 import type { MerchantId } from '../core/principal.ts';
 import type { Holder } from '../core/revision.ts';
@@ -135,8 +136,9 @@ export function listCustomers(filter: CustomerFilter): Statement<CustomerRow> {
   const filters = [status, externalId, email, q === undefined ? undefined : searchQuery(q)];
   const values = [merchant, after ?? '', limit, ...filters.map((value) => value ?? null)];
   if (updatedAfter !== undefined) {
-    const floor = idFloor('customer', updatedAfter);
-    return { name: '', text: walkChanged, values: [...values, updatedAfter, floor] };
+    const since = utcTime(updatedAfter);
+    const times = [since, idFloor('customer', since)];
+    return { name: '', text: walkChanged, values: [...values, ...times] };
   }
   const isFiltered = filters.some((value) => value !== undefined);
   return { name: isFiltered ? '' : 'list_customers', text: walk(''), values };

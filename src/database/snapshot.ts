@@ -135,12 +135,12 @@ function tableText(table: NamedRow, parts: TableParts): string {
   const { name } = table;
   const lines = [
     ...parts.columns.map(columnText),
-    ...parts.constraints.map((part) => `constraint ${part.name} ${part.definition}`),
+    ...parts.constraints.map((part) => `constraint ${part.name} ${plain(part.definition)}`),
   ];
   const options = table.options === null ? '' : ` with (${table.options})`;
   return [
     `create table ${name} (\n${lines.map((line) => `  ${line}`).join(',\n')}\n)${options};`,
-    ...[...parts.indexes, ...parts.triggers].map((part) => `${part.definition};`),
+    ...[...parts.indexes, ...parts.triggers].map((part) => `${plain(part.definition)};`),
     ...commentTexts(`table ${name}`, table.comment),
     ...parts.columns.flatMap((one) => commentTexts(`column ${name}.${one.name}`, one.comment)),
     ...parts.constraints.flatMap((one) =>
@@ -163,11 +163,31 @@ function columnText(column: ColumnRow): string {
 
 function valueTexts(generated: boolean, expression: string | null): string[] {
   if (expression === null) return [];
-  return [generated ? `generated always as (${expression}) stored` : `default ${expression}`];
+  const value = plain(expression);
+  return [generated ? `generated always as (${value}) stored` : `default ${value}`];
 }
 
 function functionText({ definition, signature, comment }: FunctionRow): string {
-  return [`${definition.trimEnd()};`, ...commentTexts(`function ${signature}`, comment)].join('\n');
+  const body = definition.indexOf('AS $');
+  const head = plain(definition.slice(0, body)).replace('create or replace', 'create');
+  const text = `${head}${definition.slice(body).replace('AS', 'as').trimEnd()};`;
+  return [text, ...commentTexts(`function ${signature}`, comment)].join('\n');
+}
+
+/** As the migrations are written: key words in lower case, without what goes without saying. */
+function plain(definition: string): string {
+  return definition
+    .split(/('[^']*'|"[^"]*")/)
+    .map((part, index) => (index % 2 === 1 ? part : inLowerCase(part)))
+    .join('');
+}
+
+function inLowerCase(part: string): string {
+  return part
+    .replaceAll(/\b[A-Z]+\b/g, (word) => word.toLowerCase())
+    .replaceAll('public.', '')
+    .replaceAll(' using btree', '')
+    .replaceAll(/::(?:text|numeric|jsonb|tsvector)(?!\[)/g, '');
 }
 
 function commentTexts(what: string, comment: string | null): string[] {

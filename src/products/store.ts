@@ -3,6 +3,7 @@
 // order: products by ID, fully where adjustments must not cross, then levels as adjustments do.
 
 import type { Command } from '../core/endpoint.ts';
+import { utcTime } from '../core/format.ts';
 import { idFloor, lookupId } from '../core/id.ts';
 import type { MerchantId } from '../core/principal.ts';
 import type { Holder } from '../core/revision.ts';
@@ -203,8 +204,9 @@ export function listProducts(filter: ProductFilter): Statement<ProductRow> {
   const filters = [status, sku, barcode, externalId, words];
   const values = [merchant, after ?? '', limit, ...filters.map((value) => value ?? null)];
   if (updatedAfter !== undefined) {
-    const floor = idFloor('product', updatedAfter);
-    return { name: '', text: walkChanged, values: [...values, updatedAfter, floor] };
+    const since = utcTime(updatedAfter);
+    const times = [since, idFloor('product', since)];
+    return { name: '', text: walkChanged, values: [...values, ...times] };
   }
   const isFiltered = filters.some((value) => value !== undefined);
   return { name: isFiltered ? '' : 'list_products', text: walk(''), values };
