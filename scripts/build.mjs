@@ -15,3 +15,7 @@ execFileSync(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json')], {
   stdio: 'inherit',
 });
 mkdirSync(join(root, 'dist', 'http', 'site'), { recursive: true });
+copyFileSync(
+  join(root, 'node_modules', '@scalar', 'api-reference', 'dist', 'browser', 'standalone.js'),
+  join(root, 'dist', 'http', 'site', 'scalar.js'),
+);

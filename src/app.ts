@@ -11,15 +11,26 @@ import type { AnyWriteEndpoint, Endpoint } from './core/endpoint.ts';
 import { mintId } from './core/id.ts';
 import { limits } from './core/limits.ts';
 import { CursorSealer } from './core/page.ts';
+import { customerEndpoints } from './customers/endpoints.ts';
 import type { Database } from './database/connect.ts';
 import type { Edge } from './http/pipeline.ts';
 import { Submitter } from './http/submit.ts';
 import { decodeJsonObject } from './http/wire/json.ts';
 import { inventoryEndpoints } from './inventory/endpoints.ts';
+import { locationEndpoints } from './locations/endpoints.ts';
 import { Dispatcher, type WriteAnswer } from './operations/dispatch.ts';
+import { operationEndpoints } from './operations/endpoints.ts';
+import { productEndpoints } from './products/endpoints.ts';
 
 /** Every endpoint of the interface, in the order of the document. */
-export const endpoints: readonly Endpoint[] = [...inventoryEndpoints, ...accessEndpoints];
+export const endpoints: readonly Endpoint[] = [
+  ...customerEndpoints,
+  ...productEndpoints,
+  ...locationEndpoints,
+  ...inventoryEndpoints,
+  ...operationEndpoints,
+  ...accessEndpoints,
+];
 
 /**
  * Write workers of one process, each with one connection. Two per merchant at most: one batch

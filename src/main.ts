@@ -23,13 +23,28 @@ export interface Running {
   stop(): Promise<void>;
 }
 
+/** @throws what keeps the service from starting; nothing is left running then. */
 export async function start(config: Config, log: Logger): Promise<Running> {
   const metrics = new Metrics();
   const store = await openStore(config, log, (kind) => metrics.countDatabaseFailure(kind));
-  const { database } = store;
+  try {
+    return await serveStore(config, log, store, metrics);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function serveStore(
+  config: Config,
+  log: Logger,
+  store: Store,
+  metrics: Metrics,
+): Promise<Running> {
+  const { database, secret } = store;
   const service = createService({
     database,
-    secret: store.secret,
+    secret,
     onBatch: (type, commands, seconds) => metrics.observeBatch(type, commands, seconds),
   });
   metrics.read({ queued: () => service.dispatcher.queued, connections: database.usage });
@@ -53,12 +68,12 @@ export async function start(config: Config, log: Logger): Promise<Running> {
     stop: async () => {
       state.isReady = false;
       server.startDraining();
-      const drained = server.fastify.close();
-      await Promise.race([
-        drained,
-        new Promise((resolve) => setTimeout(resolve, limits.drainTimeout).unref()),
-      ]);
-      server.fastify.server.closeAllConnections();
+      const patience = setTimeout(
+        () => server.fastify.server.closeAllConnections(),
+        limits.drainTimeout,
+      );
+      await server.fastify.close();
+      clearTimeout(patience);
       metricsServer?.close();
       await store.close();
     },

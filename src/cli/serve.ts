@@ -66,9 +66,14 @@ function holdSignals({ storage }: Config): { isSignalled(): boolean; release(): 
   };
 }
 
-async function demoOf({ store, service }: Running): Promise<Demo> {
+async function demoOf(running: Running): Promise<Demo> {
   const { createDemo } = await import('./demo.ts');
-  return createDemo(service, store.database);
+  try {
+    return await createDemo(running.service, running.store.database);
+  } catch (error) {
+    await running.stop();
+    throw error;
+  }
 }
 
 type Greeting = ReturnType<typeof greetingOf>;

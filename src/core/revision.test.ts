@@ -7,6 +7,7 @@ import {
   draftsOf,
   type Editable,
   firstVersion,
+  isSame,
   type Patch,
   refusalByVersion,
   revise,
@@ -66,6 +67,17 @@ describe('revising a row', () => {
     expect(change(before, {})).toBe(before);
     expect(change(before, { name: 'Flour', kind: 'store', metadata: {} })).toBe(before);
     expect(change(before, { metadata: { b: '2', z: null } })).toBe(before);
+    const bare = Object.assign(Object.create(null), { b: '2', a: '1' });
+    expect(change(before, { metadata: bare })).toBe(before);
+  });
+
+  test('tells nested values apart by what they hold, not by who made them', () => {
+    const bare = Object.assign(Object.create(null), { code: 'kg', precision: 1 });
+    expect(isSame({ precision: 1, code: 'kg' }, bare)).toBe(true);
+    for (const other of [{ code: 'kg' }, { code: 'kg', precision: 2 }, null, undefined, 'kg']) {
+      expect(isSame(other, bare)).toBe(false);
+      expect(isSame(bare, other)).toBe(false);
+    }
   });
 
   test('never takes updated_at back, whatever the clock says', () => {

@@ -2,7 +2,6 @@
 // merchant may hold. Pure: rows arrive locked, every refusal here binds the key, and each command
 // of a batch sees what those before it decided.
 
-import { isDeepStrictEqual } from 'node:util';
 import type { Command, Decision } from './endpoint.ts';
 import { limits } from './limits.ts';
 import type { Detail, ProblemCode } from './problem.ts';
@@ -99,9 +98,22 @@ export function revise<Row extends Editable>(
     ...Object.fromEntries(members),
     metadata: metadata === undefined ? row.metadata : merge(row.metadata, metadata),
   };
-  if (isDeepStrictEqual(revised, row)) return row;
+  if (isSame(revised, row)) return row;
   const updatedAt = row.updated_at > now ? row.updated_at : now;
   return { ...revised, version: row.version + 1, updated_at: updatedAt };
+}
+
+/**
+ * Whether two JSON values say the same. Prototypes do not count, as they do for node:util: the
+ * decoder's objects have none, the driver's have the usual one.
+ */
+export function isSame(a: unknown, b: unknown): boolean {
+  if (!isObject(a) || !isObject(b)) return a === b;
+  const names = Object.keys(a);
+  return (
+    names.length === Object.keys(b).length &&
+    names.every((name) => Object.hasOwn(b, name) && isSame(a[name], b[name]))
+  );
 }
 
 /** 412 when If-Match names another version than the row has. Judged before anything else. */
@@ -154,6 +166,10 @@ export function saveLast<Row extends Editable>(
 
 export function refuse(code: ProblemCode, details: readonly Detail[] = []): Decision<never> {
   return { kind: 'rejected', code, details };
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
 }
 
 /** Built from entries: a pair named `__proto__` is a pair like any other. */

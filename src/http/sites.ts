@@ -94,7 +94,7 @@ const referencePolicy = [
 
 /** Beside the built program; run from its sources, where the package manager put it. */
 const scalarFiles = [
-  new URL('../assets/scalar.js', import.meta.url),
+  new URL('./site/scalar.js', import.meta.url),
   new URL('../../node_modules/@scalar/api-reference/dist/browser/standalone.js', import.meta.url),
 ];
 

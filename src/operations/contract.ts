@@ -26,7 +26,10 @@ export const Operation = Type.Object(
       Type.Object(
         {
           type: oneOf(resourceTypes, 'What kind of resource.'),
-          id: Type.String({ description: 'Its ID.' }),
+          id: Type.String({
+            description: 'Its ID.',
+            examples: ['cus_01k9x3v7c2e4r8t1m5n6p0q9sa'],
+          }),
         },
         { description: 'What it wrote; null when it was rejected.' },
       ),
@@ -39,7 +42,7 @@ export const Operation = Type.Object(
     ),
     location_id: nullable(id('location', 'The location that its body named.')),
     credential_id: id('credential', 'Who asked for it.'),
-    request_id: Type.String({ description: 'The request that performed it.' }),
+    request_id: id('request', 'The request that performed it.'),
     created_at: Timestamp('When it was performed.'),
   },
   { $id: 'Operation', description: 'One write, performed or refused once and for all.' },

@@ -35,7 +35,11 @@ const inventoryTracked = Type.Boolean({ description: 'Whether levels are kept.' 
 
 const Unit = Type.Object(
   {
-    code: Type.String({ pattern: '^[a-z][a-z0-9_]{0,15}$', description: 'Such as each or kg.' }),
+    code: Type.String({
+      pattern: '^[a-z][a-z0-9_]{0,15}$',
+      maxLength: 16,
+      description: 'Such as each or kg.',
+    }),
     precision: Type.Integer({
       minimum: 0,
       maximum: limits.quantityDecimalsMax,
@@ -52,7 +56,7 @@ const Price = Type.Object(
       description: 'A decimal string with exactly the decimals of the currency; not negative.',
       examples: ['12.50'],
     }),
-    currency: Type.String({ description: 'An ISO 4217 code.', examples: ['EUR'] }),
+    currency: Type.String({ maxLength: 16, description: 'An ISO 4217 code.', examples: ['EUR'] }),
   },
   { description: 'What it sells for.' },
 );

@@ -1,7 +1,6 @@
 // The rules of creating and changing a product. Its unit is fixed by its first movement: the
 // quantities in the ledger count that unit.
 
-import { isDeepStrictEqual } from 'node:util';
 import type { Command, Decision } from '../core/endpoint.ts';
 import { mintId } from '../core/id.ts';
 import type { Detail } from '../core/problem.ts';
@@ -12,6 +11,7 @@ import {
   type Edit,
   type Editable,
   firstVersion,
+  isSame,
   type Metadata,
   type Patch,
   refusalByVersion,
@@ -72,7 +72,7 @@ export function decideUpdate(
 }
 
 function unitFaults(drafts: ProductDrafts, row: ProductRow, revised: ProductRow): Detail[] {
-  if (!drafts.moved.has(row.id) || isDeepStrictEqual(row.unit, revised.unit)) return [];
+  if (!drafts.moved.has(row.id) || isSame(row.unit, revised.unit)) return [];
   const message = 'cannot change once the product has a movement';
   return [{ field: 'unit', code: 'value_not_allowed', message }];
 }

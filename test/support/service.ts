@@ -4,6 +4,7 @@ import { createService, endpoints, type Service } from '../../src/app.ts';
 import { connectDatabase, type Database } from '../../src/database/connect.ts';
 import { createServer, type RequestRecord } from '../../src/http/server.ts';
 import { Api } from './api.ts';
+import { conforms } from './conformance.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { Given } from './given.ts';
 
@@ -50,7 +51,7 @@ export async function startNode(serviceUrl: string) {
   return {
     service,
     records,
-    api: new Api(origin, undefined, () => undefined),
+    api: new Api(origin, undefined, conforms),
     stop: async () => {
       await server.fastify.close();
       await database.close();

@@ -1,0 +1,140 @@
+// The budgets: how long, how wide, how many, how deep.
+
+import { posix } from 'node:path';
+import { chainOf, nodesOf, type Visited } from '../support/source.ts';
+import { finding, type Rule } from './rule.ts';
+
+const sourceLines = 300;
+const testLines = 400;
+const functionLines = 60;
+const columns = 100;
+const filesPerFolder = 12;
+const foldersUnderSrc = 2;
+
+const fileLength: Rule = {
+  name: `a source file has at most ${sourceLines} lines, a test file ${testLines}`,
+  remedy: 'split it by what it promises',
+  check(file) {
+    const most = file.isTest ? testLines : sourceLines;
+    const length = file.lines.length;
+    return file.isCode && length > most ? [finding(file, most + 1, `${length} lines`)] : [];
+  },
+  refuses: [
+    { files: { 'src/core/long.ts': '//\n'.repeat(301) }, at: ['src/core/long.ts:301'] },
+    { files: { 'src/core/long.test.ts': '//\n'.repeat(401) }, at: ['src/core/long.test.ts:401'] },
+  ],
+  allows: [
+    { 'src/core/long.ts': '//\n'.repeat(300) },
+    { 'src/core/long.test.ts': '//\n'.repeat(400) },
+  ],
+};
+
+const functionTypes = ['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression'];
+const blank = '\n'.repeat(60);
+
+const functionLength: Rule = {
+  name: `a function has at most ${functionLines} lines`,
+  remedy: 'give a part of it a name',
+  check(file) {
+    return nodesOf(file, ...functionTypes).flatMap((visited) => {
+      const { start, end } = visited.node;
+      const length = file.text.slice(start, end).split('\n').length;
+      if (length <= functionLines || (file.isTest && isTestBlock(visited))) return [];
+      return [finding(file, file.lineAt(start), `${length} lines`)];
+    });
+  },
+  refuses: [
+    { files: { 'src/a.ts': `export function a() {${blank}}` }, at: ['src/a.ts:1'] },
+    { files: { 'src/a.ts': `const a = {\n  b() {${blank}},\n};` }, at: ['src/a.ts:2'] },
+    { files: { 'src/a.ts': `class A {\n  b = () => {${blank}};\n}` }, at: ['src/a.ts:2'] },
+    { files: { 'src/a.test.ts': `function a() {${blank}}` }, at: ['src/a.test.ts:1'] },
+  ],
+  allows: [
+    { 'src/a.ts': `export function a() {${'\n'.repeat(59)}}` },
+    { 'src/a.test.ts': `describe.each([1])('a', () => {\n  test('b', async () => {${blank}});\n});` },
+  ],
+};
+
+function isTestBlock({ node, around: [call] }: Visited): boolean {
+  if (call?.type !== 'CallExpression' || call['callee'] === node) return false;
+  return /^(describe|test|it|(before|after)(All|Each))$/.test(chainOf(call)[0] ?? '');
+}
+
+const lineWidth: Rule = {
+  name: `a line has at most ${columns} columns`,
+  remedy: 'break it; a long text is a sum of shorter ones',
+  check(file) {
+    if (!file.isCode && !file.path.startsWith('db/migrations/')) return [];
+    return file.lines.flatMap((line, index) => {
+      const width = [...line].length;
+      return width > columns ? [finding(file, index + 1, `${width} columns`)] : [];
+    });
+  },
+  refuses: [
+    { files: { 'src/a.ts': `\n'${'x'.repeat(99)}'` }, at: ['src/a.ts:2'] },
+    { files: { 'db/migrations/0001_a.sql': 'x'.repeat(101) }, at: ['db/migrations/0001_a.sql:1'] },
+  ],
+  allows: [{ 'src/a.ts': `'${'é'.repeat(98)}'`, 'docs/a.md': 'x'.repeat(101) }],
+};
+
+const folderSize: Rule = {
+  name: `a folder under src has at most ${filesPerFolder} files, tests not counted`,
+  remedy: 'find the second thing that the folder is about',
+  check(file, tree) {
+    if (!isUnderSrc(file.path) || file.isTest) return [];
+    const folder = posix.dirname(file.path);
+    const files = [...tree.values()].filter((other) => posix.dirname(other.path) === folder);
+    const paths = files.filter((other) => !other.isTest).map((other) => other.path);
+    const isOneTooMany = paths.sort().indexOf(file.path) === filesPerFolder;
+    return isOneTooMany ? [finding(file, 1, `${paths.length} files in ${folder}`)] : [];
+  },
+  refuses: [{ files: filesIn('src/core', 13), at: ['src/core/m.ts:1'] }],
+  allows: [{ ...filesIn('src/core', 12), 'src/core/a.test.ts': '' }],
+};
+
+function filesIn(folder: string, count: number): Record<string, string> {
+  const names = [...'abcdefghijklmnopqrstuvwxyz'].slice(0, count);
+  return Object.fromEntries(names.map((name) => [`${folder}/${name}.ts`, '']));
+}
+
+const folderDepth: Rule = {
+  name: `folders under src are at most ${foldersUnderSrc} deep`,
+  remedy: 'a folder is a feature, not a category: lift its files',
+  check(file) {
+    const depth = file.path.split('/').length - 2;
+    const isTooDeep = isUnderSrc(file.path) && depth > foldersUnderSrc;
+    return isTooDeep ? [finding(file, 1, `${depth} folders`)] : [];
+  },
+  refuses: [{ files: { 'src/a/b/c/d.ts': '' }, at: ['src/a/b/c/d.ts:1'] }],
+  allows: [{ 'src/a/b/c.ts': '' }],
+};
+
+const bannedNames = /^(utils?|helpers?|common|shared|lib|misc|manager)$/i;
+
+const names: Rule = {
+  name: 'no file or folder is called utils, helpers, common, shared, lib, misc or manager',
+  remedy: 'call it what it is about, or put each part next to its only caller',
+  check(file) {
+    const words = file.path.split('/').flatMap((part) => part.split(/[.-]/));
+    const banned = file.isCode ? words.find((word) => bannedNames.test(word)) : undefined;
+    return banned === undefined ? [] : [finding(file, 1, banned)];
+  },
+  refuses: [
+    { files: { 'src/utils/text.ts': '' }, at: ['src/utils/text.ts:1'] },
+    { files: { 'test/test-helpers.ts': '' }, at: ['test/test-helpers.ts:1'] },
+  ],
+  allows: [{ 'src/access/authenticator.ts': '' }],
+};
+
+function isUnderSrc(path: string): boolean {
+  return path.startsWith('src/');
+}
+
+export const sizeRules: readonly Rule[] = [
+  fileLength,
+  functionLength,
+  lineWidth,
+  folderSize,
+  folderDepth,
+  names,
+];
