@@ -105,15 +105,15 @@ export function nodesOf(file: SourceFile, ...types: readonly string[]): readonly
 
 /** The name of an identifier; nothing for any other node. */
 export function nameOf(node: unknown): string | undefined {
-  return isNode(node) && node.type === 'Identifier' ? String(node['name']) : undefined;
+  return isNode(node) && node.type === 'Identifier' ? String(node.name) : undefined;
 }
 
 /** `a.b.c` as `['a', 'b', 'c']`; a call or an index in it ends the chain from the left. */
 export function chainOf(node: unknown): readonly (string | undefined)[] {
   if (!isNode(node)) return [];
-  if (node.type === 'CallExpression') return chainOf(node['callee']);
+  if (node.type === 'CallExpression') return chainOf(node.callee);
   if (node.type !== 'MemberExpression') return [nameOf(node)];
-  return [...chainOf(node['object']), nameOf(node['property'])];
+  return [...chainOf(node.object), nameOf(node.property)];
 }
 
 export interface Import {
@@ -136,14 +136,14 @@ export function importsOf(file: SourceFile): Import[] {
     'ExportNamedDeclaration',
   ];
   return nodesOf(file, ...types).flatMap(({ node }) => {
-    const source = isNode(node['source']) ? node['source'] : node['argument'];
-    const specifier = isNode(source) ? source['value'] : undefined;
+    const source = isNode(node.source) ? node.source : node.argument;
+    const specifier = isNode(source) ? source.value : undefined;
     if (typeof specifier !== 'string') return [];
     const target = specifier.startsWith('.')
       ? posix.join(posix.dirname(file.path), specifier)
       : undefined;
-    const names = Array.isArray(node['specifiers'])
-      ? node['specifiers'].flatMap((one: Node) => nameOf(one['imported']) ?? [])
+    const names = Array.isArray(node.specifiers)
+      ? node.specifiers.flatMap((one: Node) => nameOf(one.imported) ?? [])
       : [];
     return [{ line: file.lineAt(node.start), specifier, target, names }];
   });

@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Answer, type Api, newKey } from '../../test/support/api.ts';
+import { startService, type TestService } from '../../test/support/service.ts';
+import { scopes } from '../core/principal.ts';
+
+let service: TestService;
+let merchant: string;
+let owner: Api;
+let ownerId: string;
+let locations: string[];
+/** One operation of each kind, by a name of its own. */
+const made: Record<string, string> = {};
+
+beforeAll(async () => {
+  service = await startService();
+  merchant = await service.given.merchant();
+  const credential = await service.given.credential(merchant);
+  owner = service.api.as(credential.token);
+  ownerId = credential.id;
+  const note = (name: string, answer: Answer) => {
+    made[name] = answer.body.meta.operation_id;
+    return answer.body.data?.id;
+  };
+  const ada = { name: 'Ada', email: 'ada@example.com', external_id: 'ada' };
+  const customer = note('customer', await owner.post('/customers', ada));
+  note('customer update', await owner.patch(`/customers/${customer}`, { note: 'n' }));
+  note('customer refused', await owner.post('/customers', ada));
+  const product = note('product', await owner.post('/products', { name: 'Flour' }));
+  const here = note('location here', await owner.post('/locations', { name: 'Here' }));
+  const there = note('location there', await owner.post('/locations', { name: 'There' }));
+  note('there update', await owner.patch(`/locations/${there}`, { name: 'Far' }));
+  for (const [name, location_id] of Object.entries({ here, there })) {
+    const body = { product_id: product, location_id, target_quantity: '5', reason: 'correction' };
+    note(`adjust ${name}`, await owner.post('/inventory/adjustments', body));
+    note(`refused ${name}`, await owner.post('/inventory/adjustments', body));
+  }
+  locations = [here, there];
+});
+afterAll(() => service.stop());
+
+async function caller(
+  may: { scopes?: readonly string[]; locations?: 'all' | string[] },
+  of = merchant,
+): Promise<Api> {
+  return service.api.as((await service.given.credential(of, may)).token);
+}
+
+const all = () => Object.keys(made);
+
+async function visibleTo(api: Api): Promise<string[]> {
+  const names: string[] = [];
+  const listed: string[] = [];
+  let path = '/operations?limit=3';
+  for (;;) {
+    const answer = await api.get(path);
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+    listed.push(...answer.body.data.map((one: { id: string }) => one.id));
+    const { next_cursor: next } = answer.body.meta;
+    if (next === undefined) break;
+    path = `/operations?limit=3&cursor=${encodeURIComponent(next)}`;
+  }
+  for (const [name, id] of Object.entries(made)) {
+    const answer = await api.get(`/operations/${id}`);
+    expect(answer.status).toBe(listed.includes(id) ? 200 : 404);
+    if (answer.status === 200) names.push(name);
+  }
+  expect(listed).toEqual([...listed].sort().reverse());
+  expect(listed).toHaveLength(names.length);
+  return names;
+}
+
+describe('an operation', () => {
+  test('says what was written, by whom and where', async () => {
+    const answer = await owner.get(`/operations/${made['adjust here']}`);
+    expect(answer.body.data).toEqual({
+      id: made['adjust here'],
+      type: 'inventory.adjust',
+      status: 'succeeded',
+      resource: { type: 'inventory_movement', id: expect.stringMatching(/^imv_/) },
+      error: null,
+      location_id: locations[0],
+      credential_id: ownerId,
+      request_id: expect.stringMatching(/^req_/),
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    });
+    const types = { customer: 'customer', product: 'product', 'there update': 'location' };
+    for (const [name, type] of Object.entries(types)) {
+      const { data } = (await owner.get(`/operations/${made[name]}`)).body;
+      expect([data.resource.type, data.location_id]).toEqual([type, null]);
+    }
+  });
+
+  test('that was rejected says why and names no resource', async () => {
+    const { data } = (await owner.get(`/operations/${made['customer refused']}`)).body;
+    expect(data).toMatchObject({
+      type: 'customers.create',
+      status: 'rejected',
+      resource: null,
+      error: { code: 'external_id_taken', details: [{ field: 'external_id' }] },
+    });
+  });
+
+  test('that bound nothing does not exist', async () => {
+    const before = (await owner.get('/operations?limit=200')).body.data.length;
+    await owner.post('/customers', { name: '' });
+    await owner.patch('/customers/cus_x', {});
+    expect((await owner.get('/operations?limit=200')).body.data).toHaveLength(before);
+    expect((await owner.get('/operations/op_x')).status).toBe(404);
+  });
+});
+
+describe('operations are visible', () => {
+  const everyReadScope = scopes.filter((scope) => scope.endsWith('.read'));
+
+  test('to the credential that did them, without any scope or grant', async () => {
+    expect(await visibleTo(owner)).toEqual(all());
+    await service.db.sql(
+      `update credentials set scopes = '{}', all_locations = false where id = $1`,
+      [ownerId],
+    );
+    expect(await visibleTo(owner)).toEqual(all());
+    await service.db.sql('update credentials set scopes = $2, all_locations = true where id = $1', [
+      ownerId,
+      scopes,
+    ]);
+  });
+
+  test("to others with operations.read, the resource's read scope and the location", async () => {
+    const [here = '', there = ''] = locations;
+    const cases: [readonly string[], 'all' | string[], string[]][] = [
+      [everyReadScope, 'all', all()],
+      [everyReadScope.filter((scope) => scope !== 'operations.read'), 'all', []],
+      [['operations.read'], 'all', []],
+      [['operations.read', 'customers.write', 'inventory.write'], 'all', []],
+      [['operations.read', 'customers.read'], [], all().filter((one) => one.startsWith('cust'))],
+      [['operations.read', 'products.read'], [], ['product']],
+      [['operations.read', 'locations.read'], [], []],
+      [['operations.read', 'locations.read'], [here], ['location here']],
+      [['operations.read', 'locations.read'], [there], ['location there', 'there update']],
+      [['operations.read', 'inventory.read'], [here], ['adjust here', 'refused here']],
+      [['operations.read', 'inventory.read'], [], []],
+    ];
+    for (const [having, granted, expected] of cases) {
+      const api = await caller({ scopes: having, locations: granted });
+      expect(await visibleTo(api), `${having} at ${granted}`).toEqual(expected);
+    }
+  });
+
+  test('never to another merchant', async () => {
+    expect(await visibleTo(await caller({}, await service.given.merchant()))).toEqual([]);
+  });
+
+  test('by type and status', async () => {
+    const ids = async (query: string) =>
+      (await owner.get(`/operations?${query}`)).body.data.map((one: { id: string }) => one.id);
+    expect(await ids('type=locations.create')).toEqual([
+      made['location there'],
+      made['location here'],
+    ]);
+    expect(await ids('type=inventory.adjust&status=rejected')).toEqual([
+      made['refused there'],
+      made['refused here'],
+    ]);
+    expect(await ids('type=products.update')).toEqual([]);
+    for (const query of ['type=orders.create', 'status=claimed', 'status=', 'resource_id=x']) {
+      expect((await owner.get(`/operations?${query}`)).status, query).toBe(400);
+    }
+  });
+});
+
+describe('the Idempotency-Key as a filter', () => {
+  test("gives the caller's own one operation of that type and key, or none", async () => {
+    const key = newKey();
+    const api = await caller({});
+    const ask = { headers: { 'idempotency-key': key } };
+    const path = '/operations?type=customers.create';
+    expect((await api.get(path, ask)).body.data).toEqual([]);
+    const written = await api.post('/customers', { name: 'A', email: 'a@example.com' }, { key });
+    const found = await api.get(path, ask);
+    expect(found.body.data).toMatchObject([{ id: written.body.meta.operation_id }]);
+    expect(found.body.meta).not.toHaveProperty('next_cursor');
+    expect((await api.get(`${path}&status=succeeded`, ask)).body.data).toHaveLength(1);
+    expect((await api.get(`${path}&status=rejected`, ask)).body.data).toEqual([]);
+    expect((await api.get('/operations?type=products.create', ask)).body.data).toEqual([]);
+    expect((await owner.get(path, ask)).body.data).toEqual([]);
+  });
+
+  test('needs the type, and must be a key', async () => {
+    const answer = await owner.get('/operations', { headers: { 'idempotency-key': newKey() } });
+    expect([answer.status, answer.code]).toEqual([400, 'missing_parameter']);
+    expect(answer.body.error.details).toMatchObject([{ field: 'query.type', code: 'required' }]);
+    const bad = { headers: { 'idempotency-key': 'short' } };
+    const refused = await owner.get('/operations?type=customers.create', bad);
+    expect([refused.status, refused.code]).toEqual([400, 'idempotency_key_invalid']);
+  });
+});

@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Api } from '../../test/support/api.ts';
+import { startService, type TestService } from '../../test/support/service.ts';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.stop());
+
+async function caller(): Promise<Api> {
+  const merchant = await service.given.merchant();
+  return service.api.as((await service.given.credential(merchant)).token);
+}
+
+async function create(api: Api, name: string, members: object = {}): Promise<string> {
+  const answer = await api.post('/products', { name, ...members });
+  expect(answer.status, JSON.stringify(answer.body)).toBe(201);
+  return answer.body.data.id;
+}
+
+async function idsOf(api: Api, filter: string, limit = 2): Promise<string[]> {
+  const ids: string[] = [];
+  let cursor = '';
+  do {
+    const answer = await api.get(`/products?limit=${limit}${filter}${cursor}`);
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+    ids.push(...answer.body.data.map((one: { id: string }) => one.id));
+    const next = answer.body.meta.next_cursor;
+    cursor = next === undefined ? '' : `&cursor=${encodeURIComponent(next)}`;
+  } while (cursor !== '');
+  return ids;
+}
+
+const q = (words: string) => `&q=${encodeURIComponent(words)}`;
+
+describe('a list of products', () => {
+  test('is by ID, of every status, a page at a time', async () => {
+    const api = await caller();
+    const ids = [];
+    for (let i = 0; i < 7; i += 1) ids.push(await create(api, `p${i}`));
+    await api.patch(`/products/${ids[3]}`, { status: 'archived' });
+    for (const limit of [1, 3, 6, 7, 8]) expect(await idsOf(api, '', limit)).toEqual(ids);
+    const read = await api.get(`/products/${ids[3]}`);
+    expect((await api.get('/products')).body.data[3]).toEqual(read.body.data);
+    const stranger = await caller();
+    expect(await idsOf(stranger, '')).toEqual([]);
+    expect((await stranger.get(`/products/${ids[0]}`)).status).toBe(404);
+  });
+
+  test('by sku, barcode, external_id and status finds exactly, and all given must hold', async () => {
+    const api = await caller();
+    const one = await create(api, 'One', { sku: 'AB-1', barcode: '4006', external_id: 'x' });
+    const two = await create(api, 'Two', { sku: 'ab-1', barcode: '4006', external_id: 'X' });
+    await api.patch(`/products/${two}`, { status: 'archived' });
+    const found: Record<string, string[]> = {
+      '&sku=AB-1': [one],
+      '&sku=ab-1': [two],
+      '&sku=AB': [],
+      '&barcode=4006': [one, two],
+      '&barcode=4006&status=archived': [two],
+      '&external_id=X': [two],
+      '&status=active': [one],
+      '&sku=AB-1&status=archived': [],
+      '&sku=AB-1&external_id=x&barcode=4006&status=active&q=one': [one],
+    };
+    for (const [filter, ids] of Object.entries(found)) {
+      expect(await idsOf(api, filter, 1), filter).toEqual(ids);
+    }
+    for (const query of ['sku=', 'status=inactive', 'email=a@b.de', `barcode=${'1'.repeat(65)}`]) {
+      expect((await api.get(`/products?${query}`)).status, query).toBe(400);
+    }
+  });
+
+  test('by updated_after is inclusive, and joins with every other filter', async () => {
+    const api = await caller();
+    const [one, two] = [await create(api, 'One'), await create(api, 'Two')];
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    const changed = await api.patch(`/products/${one}`, { description: 'd' });
+    const since = `&updated_after=${changed.body.data.updated_at}`;
+    expect(await idsOf(api, since, 1)).toEqual([one]);
+    expect(await idsOf(api, `${since}&status=active${q('one')}`)).toEqual([one]);
+    expect(await idsOf(api, `${since}${q('two')}`)).toEqual([]);
+    expect(await idsOf(api, '&updated_after=2020-01-01T00:00:00%2B02:00', 1)).toEqual([one, two]);
+  });
+
+  test('by q finds all words as beginnings in name and SKU', async () => {
+    const api = await caller();
+    const shirt = await create(api, 'T-Shirt (blue)/L', { sku: 'TS-100.L' });
+    const flour = await create(api, 'Crème flour 1.5kg', { sku: 'FLOUR-550' });
+    const found: Record<string, string[]> = {
+      shirt: [shirt],
+      'blue shi': [shirt],
+      'ts-1': [shirt],
+      '100': [shirt],
+      '-100': [shirt],
+      'TS-100.L': [shirt],
+      l: [shirt],
+      'creme 55': [flour],
+      '1.5': [flour],
+      hirt: [],
+      'shirt flour': [],
+      '&': [],
+      "'": [],
+    };
+    for (const [words, ids] of Object.entries(found)) {
+      expect(await idsOf(api, q(words)), words).toEqual(ids);
+    }
+    await api.patch(`/products/${flour}`, { sku: null, name: 'Rye' });
+    expect(await idsOf(api, q('550'))).toEqual([]);
+    expect(await idsOf(api, q('rye'))).toEqual([flour]);
+  });
+});

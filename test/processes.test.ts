@@ -1,0 +1,179 @@
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Api, newKey } from './support/api.ts';
+import { createTestDatabase, type TestDatabase } from './support/database.ts';
+import { Given } from './support/given.ts';
+import { type ServiceProcess, startProcess } from './support/process.ts';
+
+let db: TestDatabase;
+let given: Given;
+let merchant: string;
+let location: string;
+const started: ServiceProcess[] = [];
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  given = new Given(db);
+  merchant = await given.merchant();
+  location = await given.location(merchant);
+});
+afterAll(async () => {
+  await Promise.all(started.map((service) => service.end('SIGKILL')));
+  await db.drop();
+});
+
+async function start(env?: Record<string, string>): Promise<ServiceProcess> {
+  const service = await startProcess(db, env);
+  started.push(service);
+  return service;
+}
+
+const path = '/inventory/adjustments';
+const body = (product: string, target: string) => ({
+  product_id: product,
+  location_id: location,
+  target_quantity: target,
+  reason: 'stock_count',
+});
+
+async function historyOf(product: string) {
+  return db.sql<{ id: string; sequence: string; recorded_at: Date }>(
+    `select id, sequence, recorded_at from inventory_movements
+     where product_id = $1 order by sequence`,
+    [product],
+  );
+}
+
+/** Sends a write until it gets a definitive answer, as a client on a bad line does. */
+async function insist(apis: readonly Api[], content: object, key: string) {
+  for (let attempt = 0; attempt < 200; attempt += 1) {
+    const api = apis[attempt % apis.length];
+    try {
+      const answer = await api?.post(path, content, { key });
+      if (answer !== undefined && answer.status < 500) return answer;
+    } catch {
+      // The connection broke: the outcome is unknown, and the same key resolves it.
+    }
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  throw new Error('no definitive answer');
+}
+
+describe('two processes on one database', () => {
+  test('do the work of one key once, under 50 simultaneous requests', async () => {
+    const [a, b] = await Promise.all([start(), start()]);
+    const { token } = await given.credential(merchant);
+    const apis = [a.api.as(token), b.api.as(token)];
+    for (let round = 0; round < 5; round += 1) {
+      const product = await given.product(merchant);
+      const key = newKey();
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, (_, i) => apis[i % 2]?.post(path, body(product, '7'), { key })),
+      );
+      expect(answers.map((answer) => answer?.status)).toEqual(Array(50).fill(201));
+      expect(new Set(answers.map((answer) => answer?.body.meta.operation_id)).size).toBe(1);
+      const replays = answers.filter((answer) => answer?.headers.get('idempotent-replayed'));
+      expect(replays).toHaveLength(49);
+      expect(await historyOf(product)).toHaveLength(1);
+    }
+  });
+
+  test('whose clocks differ by an hour keep IDs and times in the order of sequences', async () => {
+    const preload = fileURLToPath(new URL('./support/clock-ahead.mjs', import.meta.url));
+    const [ahead, behind] = await Promise.all([
+      start({ NODE_OPTIONS: `--import ${preload}` }),
+      start(),
+    ]);
+    const { token } = await given.credential(merchant);
+    const apis = [ahead.api.as(token), behind.api.as(token)];
+    const product = await given.product(merchant);
+    for (let i = 1; i <= 40; i += 1) {
+      const answer = await apis[i % 2]?.post(path, body(product, String(i)));
+      expect(answer?.status).toBe(201);
+    }
+    await Promise.all(
+      Array.from({ length: 100 }, (_, i) => apis[i % 2]?.post(path, body(product, `${100 + i}`))),
+    );
+    const history = await historyOf(product);
+    expect(history).toHaveLength(140);
+    expect(history.map((row) => Number(row.sequence))).toEqual(history.map((_, i) => i + 1));
+    const ids = history.map((row) => row.id);
+    expect(ids).toEqual([...ids].sort());
+    const times = history.map((row) => row.recorded_at.getTime());
+    expect(times).toEqual([...times].sort((x, y) => x - y));
+    const spread = Math.max(...times) - Date.now();
+    expect(spread).toBeGreaterThan(3_000_000);
+  });
+
+  test('lose nothing acknowledged and double nothing under repeated kill -9', async () => {
+    const { token } = await given.credential(merchant);
+    const services = await Promise.all([start(), start()]);
+    const apis = () => services.map((service) => service.api.as(token));
+    const products = await Promise.all(Array.from({ length: 5 }, () => given.product(merchant)));
+    const answers: Promise<{ key: string; answer: Awaited<ReturnType<typeof insist>> }>[] = [];
+    let target = 0;
+    for (let kill = 0; kill < 6; kill += 1) {
+      for (let i = 0; i < 60; i += 1) {
+        target += 1;
+        const key = newKey();
+        const content = body(products[i % 5] ?? '', String(target));
+        answers.push(insist(apis(), content, key).then((answer) => ({ key, answer })));
+      }
+      await new Promise((resolve) => setTimeout(resolve, 15 + kill * 10));
+      const victim = kill % 2;
+      await services[victim]?.end('SIGKILL');
+      const settled = await Promise.all(answers.splice(0));
+      for (const { answer } of settled) expect(answer.status).toBe(201);
+      services[victim] = await start();
+    }
+    const [count] = await db.sql(
+      `select count(*)::int as movements, count(distinct operation_id)::int as operations
+       from inventory_movements where product_id = any ($1)`,
+      [products],
+    );
+    expect(count).toEqual({ movements: 360, operations: 360 });
+    const [drift] = await db.sql(
+      `select count(*)::int as n from inventory_levels l where product_id = any ($1) and quantity <>
+         (select sum(quantity_delta) from inventory_movements m
+          where (m.merchant_id, m.product_id, m.location_id)
+            = (l.merchant_id, l.product_id, l.location_id))`,
+      [products],
+    );
+    expect(drift).toEqual({ n: 0 });
+  });
+});
+
+describe('a process frozen inside a batch', () => {
+  test('stalls another for at most 1.2 s, and both give right answers', async () => {
+    const [frozen, other] = await Promise.all([start(), start()]);
+    const { token } = await given.credential(merchant);
+    const product = await given.product(merchant);
+    await other.api.as(token).post(path, body(product, '1'));
+    const session = await db.session();
+    await session.query('begin');
+    await session.query('select 1 from inventory_levels where product_id = $1 for update', [
+      product,
+    ]);
+    const key = newKey();
+    const held = frozen.api.as(token).post(path, body(product, '2'), { key });
+    await expect
+      .poll(async () => (await db.sql(`select 1 from pg_locks where not granted`)).length)
+      .toBeGreaterThan(0);
+    frozen.child.kill('SIGSTOP');
+    // Its connection gets the level, and nobody is there to go on: idle in transaction.
+    await session.query('commit');
+    const started = performance.now();
+    const answer = await other.api.as(token).post(path, body(product, '3'));
+    const stall = performance.now() - started;
+    expect(answer.status).toBe(201);
+    expect(answer.body.data).toMatchObject({ quantity_before: '1', quantity_after: '3' });
+    expect(stall).toBeLessThan(1_200);
+    frozen.child.kill('SIGCONT');
+    const thawed = await held;
+    expect(thawed.status).toBe(201);
+    expect(thawed.body.data).toMatchObject({ quantity_before: '3', quantity_after: '2' });
+    const replay = await other.api.as(token).post(path, body(product, '2'), { key });
+    expect(replay.body.meta.operation_id).toBe(thawed.body.meta.operation_id);
+    expect(await historyOf(product)).toHaveLength(3);
+  });
+});

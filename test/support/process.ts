@@ -1,0 +1,78 @@
+// A service as a process of its own, started by the command line as an operator would.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { Api } from './api.ts';
+import type { TestDatabase } from './database.ts';
+import { testSecret } from './service.ts';
+
+const program = fileURLToPath(new URL('../../bin/tallybook.js', import.meta.url));
+
+export interface ServiceProcess {
+  readonly api: Api;
+  readonly child: ChildProcess;
+  readonly greeting: { readonly base_url: string; readonly token: string | null };
+  /** What it has written to its log so far. */
+  log(): string;
+  /** Ends it and waits until it has gone. */
+  end(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+/** A node on a test's database. */
+export function startProcess(
+  db: TestDatabase,
+  env: Readonly<Record<string, string>> = {},
+): Promise<ServiceProcess> {
+  return serveProcess(['--database-url', db.serviceUrl], {
+    TALLYBOOK_MIGRATE_URL: db.ownerUrl,
+    TALLYBOOK_SECRET: testSecret,
+    ...env,
+  });
+}
+
+export async function serveProcess(
+  flags: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<ServiceProcess> {
+  const child = spawn(process.execPath, [program, 'serve', '--json', '--port', '0', ...flags], {
+    env: { PATH: process.env.PATH ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  let log = '';
+  child.stderr?.on('data', (chunk) => {
+    log += String(chunk);
+  });
+  const ready = new Promise<void>((resolve, reject) => {
+    child.stdout?.on('data', (chunk) => {
+      output += String(chunk);
+      if (isComplete(output)) resolve();
+    });
+    child.once('exit', (code) => reject(new Error(`serve ended with ${code}: ${log}`)));
+  });
+  await ready;
+  const greeting = JSON.parse(output);
+  return {
+    child,
+    greeting,
+    api: new Api(new URL(greeting.base_url).origin, undefined, () => undefined),
+    log: () => log,
+    end: async (signal = 'SIGTERM') => {
+      if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+      const gone = once(child, 'exit');
+      child.kill(signal);
+      await gone;
+      return child.exitCode;
+    },
+  };
+}
+
+function isComplete(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
