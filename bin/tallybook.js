@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command `tallybook`. It runs what `npx tsc -p tsconfig.build.json` has built into dist/.
+// The command `tallybook`. It runs what `npm run build` has made of src/.
 
 import { existsSync } from 'node:fs';
 
@@ -10,7 +10,7 @@ if (existsSync(program)) {
   await run(process.argv);
 } else {
   process.stderr.write(
-    'error: Tallybook is not built yet; run "npm ci && npx tsc -p tsconfig.build.json" first\n',
+    'error: Tallybook is not built yet; run "npm ci && npm run build" first\n',
   );
   process.exitCode = 1;
 }

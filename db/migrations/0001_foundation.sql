@@ -68,7 +68,7 @@ create table customers (
   -- local part to its host).
   email_key text collate "C" generated always as
     (split_part(email, '@', 1) || '@' || lower(split_part(email, '@', 2) collate "C")) stored,
-  -- The words of name and e-mail address, cut by the service (core/search.ts).
+  -- The words of name and e-mail address, cut by the service (core/format.ts).
   search tsvector not null default ''
 );
 
@@ -98,7 +98,7 @@ create table products (
   version integer not null default 1 check (version >= 1),
   created_at timestamptz not null,
   updated_at timestamptz not null,
-  -- The words of name and SKU, cut by the service (core/search.ts).
+  -- The words of name and SKU, cut by the service (core/format.ts).
   search tsvector not null default '',
   check ((price_amount is null) = (price_currency is null))
 );

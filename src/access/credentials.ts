@@ -1,6 +1,6 @@
-// The life of a credential, as the operator leads it: made, shown, rotated, revoked, and given other
-// locations or scopes. Every change counts from the next request on. A token exists in the answer
-// that made it and nowhere else: only its hash is stored.
+// The life of a credential, as the operator leads it: made, shown, rotated, revoked, and given
+// other locations or scopes. Every change counts from the next request on. A token exists in the
+// answer that made it and nowhere else: only its hash is stored.
 
 import { mintId } from '../core/id.ts';
 import type { MerchantId, Scope } from '../core/principal.ts';

@@ -26,7 +26,10 @@ export interface Definition {
 /** A command that does something. */
 export function define(parent: Command, definition: Definition): Command {
   return group(parent, definition)
-    .option('--data <directory>', 'the data directory (default: ./data, or as root /var/lib/…)')
+    .option(
+      '--data <directory>',
+      'the data directory (default: ./data, as root /var/lib/tallybook)',
+    )
     .option('--database-url <url>', 'a PostgreSQL server instead of a data directory')
     .option('--json', 'print one JSON value and nothing else');
 }

@@ -1,5 +1,5 @@
-// `tallybook serve`: runs the service until a signal, and tells whoever started it where it is. With
-// --demo a new data directory gets a merchant to try things on. The log goes to standard error.
+// `tallybook serve`: runs the service until a signal, and tells whoever started it where it is.
+// With --demo a new data directory gets a merchant to try things on. The log goes to stderr.
 
 import type { Command } from 'commander';
 import { type Config, readConfig } from '../config.ts';

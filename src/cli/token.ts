@@ -1,7 +1,7 @@
 // `tallybook token`: the life of personal access tokens. A token is printed once, by the command
 // that made it; afterwards only its last four characters tell it from others.
 
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Access, Credential, IssuedCredential } from '../access/credentials.ts';
 import { limits } from '../core/limits.ts';
 import { scopes as allScopes, type Scope } from '../core/principal.ts';
@@ -68,11 +68,10 @@ function defineCreate(token: Command): void {
     .requiredOption('--name <name>', 'what to call it', nameOf)
     .requiredOption('--scopes <scopes>', `"all", or some of ${allScopes.join(', ')}`, scopesOf)
     .requiredOption('--locations <locations>', '"all", "none", or IDs, by comma', locationsOf)
-    .option(
-      '--expires-in <time>',
-      `how long it is valid, in d, h or m; at most ${limits.tokenDaysMax}d`,
-      lifeOf,
-      limits.tokenDaysDefault * daySeconds,
+    .addOption(
+      new Option('--expires-in <time>', `how long it is valid, at most ${limits.tokenDaysMax}d`)
+        .argParser(lifeOf)
+        .default(limits.tokenDaysDefault * daySeconds, `${limits.tokenDaysDefault}d`),
     )
     .action(create);
 }
@@ -90,11 +89,10 @@ function defineChanges(token: Command): void {
       'was; that one ends after the overlap.',
     ' --overlap 24h',
   )
-    .option(
-      '--overlap <time>',
-      'how long the old one stays valid; 0: not at all',
-      overlapOf,
-      86_400,
+    .addOption(
+      new Option('--overlap <time>', 'how long the old one stays valid, such as 24h; 0: not at all')
+        .argParser(overlapOf)
+        .default(daySeconds, '24h'),
     )
     .action(rotate);
   change('revoke', 'End a credential for good, from the next request on.', '').action(revoke);

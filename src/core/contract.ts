@@ -55,7 +55,7 @@ export interface WriteContract<Body extends TObject = TObject> extends ContractB
   readonly name: OperationType;
   readonly method: 'POST' | 'PATCH';
   readonly body: Body;
-  /** Only a credential with a grant of all locations may: what it makes is granted to nobody yet. */
+  /** Only for credentials with all locations: what it makes is granted to nobody else yet. */
   readonly needsAllLocations?: boolean;
   /** Path of the resource written, for the Location header. */
   readonly memberPath: string;

@@ -1,5 +1,6 @@
-// The formats that schemas name. Each says not only whether a string is acceptable but which code
-// and message to answer, so that one schema serves the published document and the error details.
+// The forms of text. First the formats that schemas name: each says not only whether a string is
+// acceptable but which code and message to answer, so that one schema serves the published document
+// and the error details. Then times as the database takes them, and the words that `q` finds.
 // All patterns are linear: no backtracking on hostile input.
 
 import { quantityFault } from './decimal.ts';
@@ -112,4 +113,36 @@ export function utcTime(text: string): string {
   const beyondMilliseconds = /\.\d{3}(\d+)/.exec(text)?.[1] ?? '';
   const time = Date.parse(text) + (/[1-9]/.test(beyondMilliseconds) ? 1 : 0);
   return new Date(Math.min(Math.max(time, earliest), latest)).toISOString();
+}
+
+/** Far below the 2,046 bytes that the database takes, also after compatibility decomposition. */
+const wordLengthMax = 128;
+
+const accent = /[\u0300-\u036f]/g;
+const word = /[\p{L}\p{N}\p{M}]+/gu;
+
+/**
+ * The words of texts as a tsvector literal; letters, marks and digits need no quoting. They are cut
+ * here, not by the database: its parser takes `shop.com`, `red/L` and `AB-100` for a host, a path
+ * and a negative number, and folds case by a locale that is the operator's choice.
+ */
+export function searchText(...texts: readonly (string | null)[]): string {
+  return words(texts.join(' ')).join(' ');
+}
+
+/**
+ * A tsquery literal that asks for all words of `q`, each as a beginning. Without a single word it
+ * is empty, which matches nothing.
+ */
+export function searchQuery(q: string): string {
+  return words(q)
+    .map((each) => `${each}:*`)
+    .join(' & ');
+}
+
+/** Each word once: lower case, without accents, one form per character. */
+function words(text: string): string[] {
+  const plain = text.normalize('NFKD').replace(accent, '').toLowerCase();
+  const found = plain.match(word) ?? [];
+  return [...new Set(found.map((each) => [...each].slice(0, wordLengthMax).join('')))];
 }

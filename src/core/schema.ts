@@ -84,6 +84,6 @@ export const MetadataPatch = Type.Record(Type.String(), nullable(metadataValue),
 
 export const ExternalId = text('text', { max: 255 }, "The ID in the caller's own system; unique.");
 
-/** The filter `q`. What counts as a word is said in core/search.ts. */
+/** The filter `q`. What counts as a word is said in core/format.ts. */
 export const SearchWords = (what: string) =>
   text('text', { min: 1, max: 200 }, `Only where ${what} has all these words or beginnings.`);

@@ -83,7 +83,7 @@ export const updateCustomer = write({
   data: Customer,
   memberPath: '/customers/{id}',
   resourceType: 'customer',
-  problems: ['external_id_taken', 'precondition_failed', 'resource_erased'],
+  problems: ['external_id_taken', 'resource_erased'],
 });
 
 export const listCustomers = collection({

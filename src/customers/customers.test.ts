@@ -113,7 +113,7 @@ describe('a new customer', () => {
     expect((await api.post('/customers', ada, { key })).status).toBe(201);
   });
 
-  test('needs a name and an e-mail address that are neither absent nor null nor empty', async () => {
+  test('needs a name and an e-mail address, neither null nor empty', async () => {
     expect(faults(await api.post('/customers', {}))).toEqual([
       ['name', 'required'],
       ['email', 'required'],
@@ -214,7 +214,7 @@ describe('changing a customer', () => {
     );
   });
 
-  test('beyond 50 metadata pairs after merging is refused, and the refusal binds the key', async () => {
+  test('beyond 50 metadata pairs after merging is refused, bound to the key', async () => {
     const pairs = (from: number, count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${from + index}`, 'v']));
     const { id } = await created({ metadata: pairs(0, 40) });
@@ -276,7 +276,7 @@ describe('changing a customer', () => {
 });
 
 describe('an external ID', () => {
-  test('is taken by one customer of a merchant, also while archived, whatever the batch', async () => {
+  test('is taken by one customer of a merchant, also while archived', async () => {
     const external_id = newKey();
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => api.post('/customers', { ...ada, external_id })),
@@ -333,7 +333,7 @@ describe('an erased customer', () => {
     expect((await api.post('/customers', { ...ada, external_id: 'Secret-1' })).status).toBe(201);
   });
 
-  test('is erased once: doing it again changes nothing, and of nobody there is no row', async () => {
+  test('is erased once: again changes nothing, and of nobody there is no row', async () => {
     const { id } = await created();
     const first = await erase(id);
     const read = 'select version, updated_at, erased_at from customers where id = $1';

@@ -196,7 +196,7 @@ describe('filters', () => {
 });
 
 describe('q', () => {
-  test('finds all words as beginnings in name and e-mail address, in any order and case', async () => {
+  test('finds all words as beginnings in name and address, in any order and case', async () => {
     const api = await caller();
     const ada = await create(api, 'Ada Lovelace', { email: 'ada.l@example.com' });
     const alan = await create(api, 'Alan Turing', { email: 'alan@shop.example.com' });

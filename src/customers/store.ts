@@ -2,11 +2,10 @@
 // claimed (`status = 'claimed'`: no committed row has that), so that a replay locks nothing.
 
 import type { Command } from '../core/endpoint.ts';
-import { utcTime } from '../core/format.ts';
+import { searchQuery, searchText, utcTime } from '../core/format.ts';
 import { idFloor, lookupId } from '../core/id.ts';
 import type { MerchantId } from '../core/principal.ts';
 import type { Holder } from '../core/revision.ts';
-import { searchQuery, searchText } from '../core/search.ts';
 import type { SaveStatement, Statement } from '../core/statement.ts';
 import type { CustomerPatch, CustomerRow } from './edit.ts';
 

@@ -1,6 +1,7 @@
 // Sorts what the driver throws by what may be done about it. No database error is ever turned into
 // an answer about the caller's data: the rules decide that, before the constraints have to.
 
+import pg from 'pg';
 import { DatabaseFailure, type FailureKind } from '../core/statement.ts';
 
 /** SQLSTATEs, PostgreSQL manual appendix A. Anything not named here is `refused`. */
@@ -32,7 +33,8 @@ const unreachable = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTFOUND', 'EHOSTUNREAC
 export function databaseFailure(error: unknown): DatabaseFailure {
   if (error instanceof DatabaseFailure) return error;
   const code = errorCode(error);
-  if (code !== undefined && /^[0-9A-Z]{5}$/.test(code)) {
+  // Not by the look of the code: EPIPE has five capital letters too.
+  if (error instanceof pg.DatabaseError && code !== undefined) {
     return new DatabaseFailure(kinds[code] ?? classes[code.slice(0, 2)] ?? 'refused', code, error);
   }
   const isAway =

@@ -34,7 +34,10 @@ export interface Store {
   readonly database: Database;
   /** Keys for cursors. */
   readonly secret: string;
-  /** The data directory held no database before. Never true of a database of the operator's. */
+  /**
+   * The data directory holds no merchant: it was made just now, or its first start was cut short.
+   * Never true of a database of the operator's.
+   */
   readonly isNew: boolean;
   /** The migrations applied just now. */
   readonly applied: readonly string[];
@@ -59,24 +62,24 @@ export async function openStore(
 ): Promise<Store> {
   const secret = secretOf(config, log, options);
   const server = await reachServer(config.storage, log, options);
+  const database = connect(server.serviceUrl, log, onFailure);
+  const close = async () => {
+    await database.close();
+    await server.stop();
+  };
   try {
     const { applied, schemaVersion } = await prepare(server, log, options);
-    const database = connect(server.serviceUrl, log, onFailure);
     return {
       database,
       secret: secret(),
-      // Of two processes that start at once, one applies the first migration.
-      isNew: server.isPrivate && applied.some((name) => name.startsWith('0001_')),
+      isNew: server.isPrivate && (await isEmpty(database)),
       applied,
       schemaVersion,
       isCurrent: () => isCurrent(database, schemaVersion),
-      close: async () => {
-        await database.close();
-        await server.stop();
-      },
+      close,
     };
   } catch (error) {
-    await server.stop();
+    await close();
     throw error;
   }
 }
@@ -195,6 +198,15 @@ function connect(url: string, log: Log, onFailure: (kind: FailureKind) => void):
       log.warn({ kind: failure.kind, sqlstate: failure.sqlstate }, 'the database failed');
     },
   });
+}
+
+async function isEmpty({ reserve }: Database): Promise<boolean> {
+  const [row] = await reserve.query<{ is_empty: boolean }>({
+    name: 'is_empty',
+    text: 'select not exists (select from merchants) as is_empty',
+    values: [],
+  });
+  return row?.is_empty === true;
 }
 
 async function isCurrent({ reserve }: Database, known: number): Promise<boolean> {

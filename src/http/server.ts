@@ -130,11 +130,15 @@ function takeOverRequests(
     request.startedAt = performance.now();
     request.deadline = request.startedAt + limits.requestDeadline;
     void reply.headers(commonHeaders(request.id));
-    if (state.isDraining) void reply.header('Connection', 'close');
     // The framework would refuse some types before the credential is judged: 415 before 401.
     request.declaredType = request.raw.headers['content-type'];
     request.raw.headers['content-type'] = 'application/octet-stream';
     checkMessage(request.raw);
+  });
+  // At the answer, not at the request: one that was under way when draining began must not leave its
+  // connection open behind it.
+  app.addHook('onSend', async (_request, reply) => {
+    if (state.isDraining) void reply.header('Connection', 'close');
   });
   app.addHook('onResponse', async (request, reply) => options.onRequest(record(request, reply)));
   app.setErrorHandler((error, request, reply) => {

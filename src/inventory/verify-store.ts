@@ -1,6 +1,6 @@
-// The statements of `tallybook verify`. Each looks at one bounded range of one merchant's ledger, so
-// that neither a long ledger nor one very busy level makes a long statement, and says what differs.
-// They trust no constraint and no generated column: they are for the day these were circumvented.
+// The statements of `tallybook verify`. Each looks at one bounded range of one merchant's ledger,
+// so that neither a long ledger nor one very busy level makes a long statement, and says what
+// differs. They trust no constraint: they are for the day when one was circumvented.
 
 import type { Statement } from '../core/statement.ts';
 
@@ -255,7 +255,7 @@ export function walkOperations(
         cross join lateral (values
           ('operation_claimed', c.status = 'claimed', c.type),
           ('operation_without_movement', c.type = 'inventory.adjust' and c.status = 'succeeded'
-            and m.operation_id is distinct from c.id, m.operation_id)
+            and m.operation_id is distinct from c.id, 'of ' || m.operation_id)
         ) as f (kind, is_found, found)
         where f.is_found
       )

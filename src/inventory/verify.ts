@@ -1,7 +1,7 @@
 // Recomputes the ledger and says what differs: every level from its movements, every movement from
 // its predecessor and its operation. It reads range by range, each in a snapshot of its own, so it
-// works beside a busy service. A level that spans ranges is still judged exactly: movements are only
-// ever added at its end, and it is compared in the snapshot that shows its last ones.
+// works beside a busy service. A level that spans ranges is still judged exactly: movements are
+// only ever added at its end, and it is compared in the snapshot that shows its last ones.
 
 import { DatabaseFailure, type Statement, type Writer } from '../core/statement.ts';
 import {
@@ -202,7 +202,7 @@ function messageOf({ kind, found, expected }: DifferenceRow): string {
     movement_without_operation: `the movement has no succeeded adjustment (${found})`,
     operation_with_two_movements: `the operation of the movement has another one, ${found}`,
     operation_names_another: `the operation of the movement names ${found} instead`,
-    operation_without_movement: `the operation's movement is ${found === null ? 'missing' : `of ${found}`}`,
+    operation_without_movement: `the movement of the operation is ${found ?? 'missing'}`,
     operation_claimed: `the operation (${found}) was committed without an outcome`,
   };
   return messages[kind] ?? kind;

@@ -63,7 +63,7 @@ export const createLocation = write({
   memberPath: '/locations/{id}',
   needsAllLocations: true,
   resourceType: 'location',
-  problems: ['location_not_granted', 'code_taken', 'external_id_taken'],
+  problems: ['code_taken', 'external_id_taken'],
 });
 
 export const updateLocation = write({
@@ -87,7 +87,7 @@ export const updateLocation = write({
   data: Location,
   memberPath: '/locations/{id}',
   resourceType: 'location',
-  problems: ['code_taken', 'external_id_taken', 'precondition_failed'],
+  problems: ['code_taken', 'external_id_taken'],
 });
 
 export const listLocations = collection({

@@ -93,7 +93,7 @@ describe('a new location', () => {
         ['type', 'value_not_allowed'],
         ['timezone', 'unknown_value'],
         ['external_id', 'invalid_type'],
-        ['metadata', 'invalid_format'],
+        ['metadata', 'too_long'],
         ['status', 'read_only'],
         ['address', 'unknown_field'],
       ]),
@@ -135,7 +135,7 @@ describe('a new location', () => {
 });
 
 describe('changing a location', () => {
-  test('sets what is sent, keeps what is not, clears with null, or goes to the default', async () => {
+  test('sets what is sent, keeps the rest, and clears or defaults with null', async () => {
     const before = await created({ code: newKey(), type: 'store', timezone: 'Europe/Berlin' });
     const one = await api.patch(`/locations/${before.id}`, { name: 'B', status: 'inactive' });
     expect(one.body.data).toEqual({
@@ -190,7 +190,7 @@ describe('a grant', () => {
     }
   });
 
-  test('decides what is listed, read and changed; the rest is 404 like what does not exist', async () => {
+  test('decides what is listed, read and changed; the rest does not exist', async () => {
     const of = await service.given.merchant();
     const all = await caller('all', of);
     const ids: string[] = [];

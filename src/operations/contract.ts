@@ -63,7 +63,7 @@ export const listOperations = collection({
   }),
   data: Operation,
   keyFilter: true,
-  problems: ['missing_parameter', 'idempotency_key_invalid'],
+  problems: ['missing_parameter'],
 });
 
 export const getOperation = member({

@@ -34,11 +34,14 @@ export interface OperationRow {
 const columns = `o.id, o.type, o.status, o.resource_id, o.error_code, o.error_details,
   o.location_id, o.credential_id, o.request_id, o.created_at`;
 
-/** By the parameters that hold types and locations. A write to a location is at that location. */
+/** Where an operation was. A write to a location was at that location. */
+const location = `case when o.type in ('locations.create', 'locations.update') then o.resource_id
+  else o.location_id end`;
+
+/** By the parameters that hold the types and the locations of the reach. */
 const isVisible = (types: string, locations: string) => `(
-  o.credential_id = $2 or o.type = any (${types}) and (${locations}::text[] is null or coalesce(
-    case when o.type in ('locations.create', 'locations.update') then o.resource_id
-      else o.location_id end = any (${locations}), true)))`;
+  o.credential_id = $2 or o.type = any (${types}) and (${locations}::text[] is null
+    or ${location} is null or ${location} = any (${locations})))`;
 
 export function findOperation(reach: Reach, id: string): Statement<OperationRow> {
   return {

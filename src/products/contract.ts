@@ -128,7 +128,7 @@ export const updateProduct = write({
   data: Product,
   memberPath: '/products/{id}',
   resourceType: 'product',
-  problems: ['sku_taken', 'external_id_taken', 'precondition_failed'],
+  problems: ['sku_taken', 'external_id_taken'],
 });
 
 export const listProducts = collection({

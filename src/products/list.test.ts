@@ -49,7 +49,7 @@ describe('a list of products', () => {
     expect((await stranger.get(`/products/${ids[0]}`)).status).toBe(404);
   });
 
-  test('by sku, barcode, external_id and status finds exactly, and all given must hold', async () => {
+  test('by sku, barcode, external_id and status finds exactly, all together', async () => {
     const api = await caller();
     const one = await create(api, 'One', { sku: 'AB-1', barcode: '4006', external_id: 'x' });
     const two = await create(api, 'Two', { sku: 'ab-1', barcode: '4006', external_id: 'X' });

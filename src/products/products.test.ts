@@ -167,7 +167,7 @@ describe('a new product', () => {
 });
 
 describe('changing a product', () => {
-  test('sets what is sent, keeps what is not, clears with null, or goes to the default', async () => {
+  test('sets what is sent, keeps the rest, and clears or defaults with null', async () => {
     const before = await created({
       description: 'd',
       sku: newKey(),
@@ -222,6 +222,28 @@ describe('changing a product', () => {
     expect([answer.status, answer.code]).toEqual([412, 'precondition_failed']);
     const judged = await api.patch(`/products/${id}`, { unit }, { headers: { 'if-match': '"1"' } });
     expect(judged.status).toBe(422);
+  });
+});
+
+describe('a replay', () => {
+  test('and a conflict wait for nobody who holds the product or its levels', async () => {
+    const { id } = await created();
+    await adjust(id, '1');
+    const key = newKey();
+    const change = { status: 'archived', name: 'Rye' };
+    const first = await api.patch(`/products/${id}`, change, { key });
+    const session = await service.db.session();
+    await session.query('begin');
+    await session.query('select from products where id = $1 for update', [id]);
+    await session.query('select from inventory_levels where product_id = $1 for update', [id]);
+    const started = performance.now();
+    const replay = await other.api.as(api.token).patch(`/products/${id}`, change, { key });
+    const conflict = await other.api.as(api.token).patch(`/products/${id}`, {}, { key });
+    expect(performance.now() - started).toBeLessThan(1_000);
+    await session.query('rollback');
+    expect([replay.status, replay.body.data]).toEqual([200, first.body.data]);
+    expect(replay.headers.get('idempotent-replayed')).toBe('true');
+    expect(conflict.status).toBe(409);
   });
 });
 

@@ -3,11 +3,10 @@
 // order: products by ID, fully where adjustments must not cross, then levels as adjustments do.
 
 import type { Command } from '../core/endpoint.ts';
-import { utcTime } from '../core/format.ts';
+import { searchQuery, searchText, utcTime } from '../core/format.ts';
 import { idFloor, lookupId } from '../core/id.ts';
 import type { MerchantId } from '../core/principal.ts';
 import type { Holder } from '../core/revision.ts';
-import { searchQuery, searchText } from '../core/search.ts';
 import type { SaveStatement, Statement } from '../core/statement.ts';
 import type { ProductPatch, ProductRow } from './edit.ts';
 

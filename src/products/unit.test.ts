@@ -53,7 +53,7 @@ describe('the unit of a product', () => {
     expect((await patch(id, { unit: { code: 'kg', precision: 2 }, name: 'Rye' })).status).toBe(200);
   });
 
-  test('and its first movement never cross: what is recorded fits the unit that holds', async () => {
+  test('and its first movement never cross: what is recorded fits the unit', async () => {
     for (let round = 0; round < 25; round += 1) {
       const id = await service.given.product(merchant, { precision: 2 });
       const [moved, changed] = await Promise.all([
@@ -67,7 +67,7 @@ describe('the unit of a product', () => {
 });
 
 describe('archiving', () => {
-  test('never crosses an adjustment: none commits after the archive that came before it', async () => {
+  test('never crosses an adjustment: none commits after an earlier archive', async () => {
     for (let round = 0; round < 8; round += 1) {
       const id = await service.given.product(merchant);
       if (round % 2 === 0) await adjust(id, '1000');
@@ -121,7 +121,7 @@ describe('archiving', () => {
     expect((await adjustment).code).toBe('product_archived');
   });
 
-  test('of many products against adjustments of the same ones ends without a deadlock', async () => {
+  test('of many products against adjustments of them ends without a deadlock', async () => {
     const ids = await Promise.all(
       Array.from({ length: 10 }, () => service.given.product(merchant)),
     );

@@ -60,7 +60,7 @@ export const repository = dirname(dirname(dirname(fileURLToPath(import.meta.url)
 
 const textExtensions = /^\.([cm]?[jt]s|json|md|sql|ya?ml|html|css|sh|py|txt)$/;
 
-/** The text files of the repository, without what `.gitignore` names. */
+/** The files of the repository, without what `.gitignore` names. Only texts are read. */
 export function readTree(): SourceFile[] {
   const ignored = readFileSync(join(repository, '.gitignore'), 'utf8').split('\n').filter(Boolean);
   const isIgnored = (path: string) =>
@@ -75,7 +75,7 @@ export function readTree(): SourceFile[] {
       if (path === '.git' || isIgnored(path)) return [];
       if (entry.isDirectory()) return read(path);
       const isText = textExtensions.test(extname(path)) || !entry.name.includes('.', 1);
-      return isText ? [new SourceFile(path, readFileSync(join(repository, path), 'utf8'))] : [];
+      return [new SourceFile(path, isText ? readFileSync(join(repository, path), 'utf8') : '')];
     });
   return read('');
 }

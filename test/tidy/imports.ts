@@ -45,8 +45,10 @@ export const neighbours: readonly Neighbour[] = [
 ];
 
 const table: Rule = {
+  id: 'import-table',
   name: 'a folder imports what the table of ARCHITECTURE.md lets it',
-  remedy: 'move what both need to core, pass it in from app.ts, or list the neighbour with a reason',
+  remedy:
+    'move what both need to core, pass it in from app.ts, or list the neighbour with a reason',
   check(file) {
     if (!file.isService) return [];
     const from = zoneOf(file.path);
@@ -58,15 +60,29 @@ const table: Rule = {
   },
   refuses: [
     { files: { 'src/core/a.ts': "import '../config.ts';" }, at: ['src/core/a.ts:1'] },
-    { files: { 'src/http/a.ts': "\nimport type { A } from '../products/a.ts';" }, at: ['src/http/a.ts:2'] },
-    { files: { 'src/http/a.ts': "import { a } from '../database/a.ts';" }, at: ['src/http/a.ts:1'] },
-    { files: { 'src/operations/a.ts': "import('../access/a.ts');" }, at: ['src/operations/a.ts:1'] },
-    { files: { 'src/suppliers/a.ts': "import '../products/store.ts';" }, at: ['src/suppliers/a.ts:1'] },
+    {
+      files: { 'src/http/a.ts': "\nimport type { A } from '../products/a.ts';" },
+      at: ['src/http/a.ts:2'],
+    },
+    {
+      files: { 'src/http/a.ts': "import { a } from '../database/a.ts';" },
+      at: ['src/http/a.ts:1'],
+    },
+    {
+      files: { 'src/operations/a.ts': "import('../access/a.ts');" },
+      at: ['src/operations/a.ts:1'],
+    },
+    {
+      files: { 'src/suppliers/a.ts': "import '../products/store.ts';" },
+      at: ['src/suppliers/a.ts:1'],
+    },
     { files: { 'src/cli/a.ts': "import '../http/log.ts';" }, at: ['src/cli/a.ts:1'] },
     { files: { 'src/products/a.ts': "import '../app.ts';" }, at: ['src/products/a.ts:1'] },
     { files: { 'src/main.ts': "import '../test/support/api.ts';" }, at: ['src/main.ts:1'] },
     {
-      files: { 'src/inventory/a.ts': "import { productExists, listProducts } from '../products/store.ts';" },
+      files: {
+        'src/inventory/a.ts': "import { productExists, listProducts } from '../products/store.ts';",
+      },
       at: ['src/inventory/a.ts:1'],
     },
   ],
@@ -97,6 +113,7 @@ function isNeighbour(from: string, { target, names }: Import): boolean {
 }
 
 const noCycles: Rule = {
+  id: 'no-cycles',
   name: 'no file imports itself by way of others',
   remedy: 'move what both need to a third file, below both',
   check(file, tree) {
@@ -116,7 +133,9 @@ const noCycles: Rule = {
       at: ['src/core/a.ts:1'],
     },
   ],
-  allows: [{ 'src/core/a.ts': "import './b.ts';\nimport './c.ts';", 'src/core/b.ts': "import './c.ts';" }],
+  allows: [
+    { 'src/core/a.ts': "import './b.ts';\nimport './c.ts';", 'src/core/b.ts': "import './c.ts';" },
+  ],
 };
 
 /** The shortest way from a file's imports back to it. */
@@ -137,6 +156,7 @@ function wayBack(file: SourceFile, tree: Tree): readonly string[] | undefined {
 }
 
 const noClimbing: Rule = {
+  id: 'no-climbing',
   name: 'a relative import climbs no higher than src',
   remedy: 'import from the folder it is in, or move the file',
   check(file) {
@@ -152,7 +172,9 @@ const noClimbing: Rule = {
     { files: { 'src/core/a.ts': "import '../../bench/run.ts';" }, at: ['src/core/a.ts:1'] },
     { files: { 'src/core/a.ts': "import '../http/../../b.ts';" }, at: ['src/core/a.ts:1'] },
   ],
-  allows: [{ 'src/core/a.ts': "import '../config.ts';", 'src/http/wire/a.ts': "import '../../b.ts';" }],
+  allows: [
+    { 'src/core/a.ts': "import '../config.ts';", 'src/http/wire/a.ts': "import '../../b.ts';" },
+  ],
 };
 
 /** Packages that only one folder knows, with what belongs to them. */
@@ -161,6 +183,7 @@ const framework = packageOf('the HTTP framework', 'fastify', /^@?fastify(-|\/|$)
 
 function packageOf(what: string, name: string, pattern: RegExp, home: string): Rule {
   return {
+    id: `${name}-home`,
     name: `only ${home} knows ${what}`,
     remedy: `let ${home} hand over a type of our own`,
     check(file) {
@@ -170,7 +193,10 @@ function packageOf(what: string, name: string, pattern: RegExp, home: string): R
       );
     },
     refuses: [
-      { files: { 'src/core/a.ts': `\nimport type { A } from '${name}';` }, at: ['src/core/a.ts:2'] },
+      {
+        files: { 'src/core/a.ts': `\nimport type { A } from '${name}';` },
+        at: ['src/core/a.ts:2'],
+      },
       { files: { 'src/app.ts': `const a = await import('${name}');` }, at: ['src/app.ts:1'] },
     ],
     allows: [{ [`${home}a.ts`]: `import a from '${name}';` }, { 'src/a.ts': "import 'page';" }],
@@ -178,9 +204,10 @@ function packageOf(what: string, name: string, pattern: RegExp, home: string): R
 }
 
 /** Computing, and nothing that reads or waits. */
-const coreMayUse = ['node:buffer', 'node:crypto', 'node:util', 'typebox'];
+const coreMayUse = ['node:crypto', 'node:util', 'typebox'];
 
 const pureCore: Rule = {
+  id: 'pure-core',
   name: `core uses no module but ${coreMayUse.join(', ')}`,
   remedy: 'the vocabulary does no I/O: put it where the I/O is',
   check(file) {
@@ -191,7 +218,9 @@ const pureCore: Rule = {
         : [],
     );
   },
-  refuses: [{ files: { 'src/core/a.ts': "import { readFile } from 'node:fs';" }, at: ['src/core/a.ts:1'] }],
+  refuses: [
+    { files: { 'src/core/a.ts': "import { readFile } from 'node:fs';" }, at: ['src/core/a.ts:1'] },
+  ],
   allows: [{ 'src/core/a.ts': "import Type from 'typebox';", 'src/cli/a.ts': "import 'node:fs';" }],
 };
 

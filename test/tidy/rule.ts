@@ -10,6 +10,7 @@ export interface Finding {
 }
 
 export interface Rule {
+  readonly id: string;
   /** The rule as a sentence. */
   readonly name: string;
   /** What to do about a finding. */

@@ -12,6 +12,7 @@ const filesPerFolder = 12;
 const foldersUnderSrc = 2;
 
 const fileLength: Rule = {
+  id: 'file-length',
   name: `a source file has at most ${sourceLines} lines, a test file ${testLines}`,
   remedy: 'split it by what it promises',
   check(file) {
@@ -33,6 +34,7 @@ const functionTypes = ['FunctionDeclaration', 'FunctionExpression', 'ArrowFuncti
 const blank = '\n'.repeat(60);
 
 const functionLength: Rule = {
+  id: 'function-length',
   name: `a function has at most ${functionLines} lines`,
   remedy: 'give a part of it a name',
   check(file) {
@@ -51,16 +53,19 @@ const functionLength: Rule = {
   ],
   allows: [
     { 'src/a.ts': `export function a() {${'\n'.repeat(59)}}` },
-    { 'src/a.test.ts': `describe.each([1])('a', () => {\n  test('b', async () => {${blank}});\n});` },
+    {
+      'src/a.test.ts': `describe.each([1])('a', () => {\n  test('b', async () => {${blank}});\n});`,
+    },
   ],
 };
 
 function isTestBlock({ node, around: [call] }: Visited): boolean {
-  if (call?.type !== 'CallExpression' || call['callee'] === node) return false;
+  if (call?.type !== 'CallExpression' || call.callee === node) return false;
   return /^(describe|test|it|(before|after)(All|Each))$/.test(chainOf(call)[0] ?? '');
 }
 
 const lineWidth: Rule = {
+  id: 'line-width',
   name: `a line has at most ${columns} columns`,
   remedy: 'break it; a long text is a sum of shorter ones',
   check(file) {
@@ -78,6 +83,7 @@ const lineWidth: Rule = {
 };
 
 const folderSize: Rule = {
+  id: 'folder-size',
   name: `a folder under src has at most ${filesPerFolder} files, tests not counted`,
   remedy: 'find the second thing that the folder is about',
   check(file, tree) {
@@ -98,6 +104,7 @@ function filesIn(folder: string, count: number): Record<string, string> {
 }
 
 const folderDepth: Rule = {
+  id: 'folder-depth',
   name: `folders under src are at most ${foldersUnderSrc} deep`,
   remedy: 'a folder is a feature, not a category: lift its files',
   check(file) {
@@ -112,6 +119,7 @@ const folderDepth: Rule = {
 const bannedNames = /^(utils?|helpers?|common|shared|lib|misc|manager)$/i;
 
 const names: Rule = {
+  id: 'names',
   name: 'no file or folder is called utils, helpers, common, shared, lib, misc or manager',
   remedy: 'call it what it is about, or put each part next to its only caller',
   check(file) {

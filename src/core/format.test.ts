@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { searchQuery, searchText } from './search.ts';
+import { searchQuery, searchText } from './format.ts';
 
 describe('searched words', () => {
   test('are runs of letters and digits in lower case, each once', () => {

@@ -1,0 +1,251 @@
+// What every collection keeps to, derived from its contract: pages, cursors and filters.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CollectionContract } from '../src/core/contract.ts';
+import { mintId } from '../src/core/id.ts';
+import type { Answer } from './support/api.ts';
+import { startService, type TestService } from './support/service.ts';
+import {
+  type Case,
+  collections,
+  openShop,
+  pathOf,
+  type Shop,
+  send,
+  withoutRequestId,
+} from './support/shop.ts';
+
+let service: TestService;
+let shop: Shop;
+let foreign: Shop;
+
+beforeAll(async () => {
+  service = await startService();
+  shop = await openShop(service);
+  foreign = await openShop(service, 'Other Shop');
+});
+afterAll(() => service.stop());
+
+interface Filter {
+  readonly name: string;
+  readonly isRequired: boolean;
+  readonly schema: { type?: string; format?: string; enum?: string[]; maxItems?: number };
+}
+
+function filtersOf({ query }: CollectionContract): Filter[] {
+  const required = new Set<string>(query.required ?? []);
+  return Object.entries(query.properties).map(([name, schema]) => ({
+    name,
+    isRequired: required.has(name),
+    schema: schema as unknown as Filter['schema'],
+  }));
+}
+
+/** A value that the filter accepts and that none of the requests before had. */
+function validValue({ name, schema }: Filter, at: Shop): string {
+  if (name === 'location_id') return at.locations[1] ?? '';
+  if (schema.format === 'date-time') return '2026-01-31T12:00:00Z';
+  if (schema.format === 'email') return 'ada@example.com';
+  return schema.enum?.[0] ?? 'something';
+}
+
+const faultsOf = (answer: Answer) =>
+  answer.body.error.details.map((one: { field: string; code: string }) => [one.field, one.code]);
+
+async function firstCursor(one: Case, at: Shop): Promise<string> {
+  const answer = await send(one, at, at.api, { query: { limit: '1' } });
+  const cursor = answer.body.meta.next_cursor;
+  expect(typeof cursor, JSON.stringify(answer.body)).toBe('string');
+  return cursor;
+}
+
+test('a page has 50 entries unless told otherwise, and at most 200', async () => {
+  const merchant = await service.given.merchant();
+  const api = service.api.as((await service.given.credential(merchant)).token);
+  await Promise.all(Array.from({ length: 201 }, () => service.given.product(merchant)));
+  const usual = await api.get('/products');
+  expect(usual.body.data).toHaveLength(50);
+  const largest = await api.get('/products?limit=200');
+  expect(largest.body.data).toHaveLength(200);
+  const rest = await api.get(`/products?limit=200&cursor=${largest.body.meta.next_cursor}`);
+  expect(rest.body.data).toHaveLength(1);
+  expect(rest.body.meta).not.toHaveProperty('next_cursor');
+});
+
+describe.each(collections)('$name', (one) => {
+  const filters = filtersOf(one.contract);
+
+  test('takes a limit of 1 to 200, in plain digits, once', async () => {
+    for (const limit of ['1', '200']) {
+      expect((await send(one, shop, shop.api, { query: { limit } })).status).toBe(200);
+    }
+    const bad = ['0', '201', '-1', 'abc', '1e2', '1.0', '05', '0x10', ' 5', '+5', '٥', '', '1e400'];
+    for (const limit of bad) {
+      const answer = await send(one, shop, shop.api, { query: { limit } });
+      expect([limit, answer.status, answer.code]).toEqual([limit, 400, 'invalid_parameter']);
+      expect(faultsOf(answer)).toEqual([['query.limit', expect.any(String)]]);
+    }
+    const twice = await send(one, shop, shop.api, { search: 'limit=5&limit=5' });
+    expect([twice.status, twice.code]).toEqual([400, 'invalid_parameter']);
+  });
+
+  test('gives all entries, each once, over pages of one', async () => {
+    const whole = await send(one, shop, shop.api);
+    expect(whole.body.data.length).toBeGreaterThan(1);
+    expect(whole.body.meta).not.toHaveProperty('next_cursor');
+    const entries: unknown[] = [];
+    let cursor: string | undefined;
+    do {
+      const query = { limit: '1', ...(cursor === undefined ? {} : { cursor }) };
+      const page: Answer = await send(one, shop, shop.api, { query });
+      expect(page.body.data).toHaveLength(1);
+      entries.push(...page.body.data);
+      cursor = page.body.meta.next_cursor;
+    } while (cursor !== undefined && entries.length <= whole.body.data.length);
+    expect(entries).toEqual(whole.body.data);
+  });
+
+  test('lets the limit change from one page to the next', async () => {
+    const whole = await send(one, shop, shop.api);
+    const cursor = await firstCursor(one, shop);
+    const rest = await send(one, shop, shop.api, { query: { cursor, limit: '200' } });
+    expect(rest.body.data).toEqual(whole.body.data.slice(1));
+  });
+
+  test('refuses a cursor in which any character was changed', async () => {
+    const cursor = await firstCursor(one, shop);
+    const tampered = [...cursor].map((character, at) => {
+      const other = character === 'A' ? 'B' : 'A';
+      return cursor.slice(0, at) + other + cursor.slice(at + 1);
+    });
+    const cuts = [cursor.slice(0, -1), cursor.slice(1), `${cursor}A`, `${cursor}=`, 'x', '....'];
+    for (const bad of [...tampered, ...cuts]) {
+      const answer = await send(one, shop, shop.api, { query: { cursor: bad } });
+      expect([bad, answer.status, answer.code]).toEqual([bad, 400, 'invalid_cursor']);
+      expect(faultsOf(answer)).toEqual([['query.cursor', 'malformed']]);
+    }
+  });
+
+  test('refuses a cursor of another collection, another path or another merchant', async () => {
+    const others = collections.filter((other) => other.name !== one.name);
+    const cursors = await Promise.all([
+      ...others.map((other) => firstCursor(other, shop)),
+      firstCursor(one, foreign),
+    ]);
+    for (const cursor of cursors) {
+      const answer = await send(one, shop, shop.api, { query: { cursor } });
+      expect([answer.status, answer.code]).toEqual([400, 'invalid_cursor']);
+      expect(faultsOf(answer)).toEqual([['query.cursor', 'malformed']]);
+    }
+    if (!one.contract.path.includes('{id}')) return;
+    const cursor = await firstCursor(one, shop);
+    const id = shop.products[1] ?? '';
+    const elsewhere = await send(one, shop, shop.api, { id, query: { cursor } });
+    expect([elsewhere.status, elsewhere.code]).toEqual([400, 'invalid_cursor']);
+  });
+
+  test('refuses a cursor with other filters than those it was issued for', async () => {
+    const cursor = await firstCursor(one, shop);
+    for (const filter of filters) {
+      const query = { [filter.name]: validValue(filter, shop), cursor };
+      const answer = await send(one, shop, shop.api, { query });
+      expect([filter.name, answer.status, answer.code]).toEqual([
+        filter.name,
+        400,
+        'invalid_cursor',
+      ]);
+      expect(faultsOf(answer)).toEqual([['query.cursor', 'filter_mismatch']]);
+    }
+  });
+
+  test('takes a cursor as often as it is sent, also from another credential', async () => {
+    const cursor = await firstCursor(one, shop);
+    const { token } = await service.given.credential(shop.merchant);
+    const answers = await Promise.all(
+      [shop.api, shop.api, service.api.as(token)].map((api) =>
+        send(one, shop, api, { query: { cursor } }),
+      ),
+    );
+    const bodies = answers.map((answer) => JSON.stringify(withoutRequestId(answer)));
+    expect(new Set(bodies).size).toBe(1);
+  });
+
+  test('accepts each filter, once unless it is a list, and names a value it cannot use', async () => {
+    for (const filter of filters) {
+      const { name, schema } = filter;
+      const value = validValue(filter, shop);
+      const answer = await send(one, shop, shop.api, { query: { [name]: value } });
+      expect([name, answer.status]).toEqual([name, 200]);
+      const pair = `${name}=${encodeURIComponent(value)}`;
+      const search = filter.isRequired ? pair : `${pair}&${pair}`;
+      const twice = await send(one, shop, shop.api, { search });
+      const expected = schema.type === 'array' ? 200 : 400;
+      expect([name, twice.status]).toEqual([name, expected]);
+      if (expected === 400) expect(faultsOf(twice)).toEqual([[`query.${name}`, 'not_repeatable']]);
+      for (const bad of unusable(filter)) {
+        const refused = await send(one, shop, shop.api, { query: { [name]: bad } });
+        expect([name, bad, refused.status, refused.code]).toEqual([
+          name,
+          bad,
+          400,
+          'invalid_parameter',
+        ]);
+        expect(faultsOf(refused)).toEqual([[`query.${name}`, expect.any(String)]]);
+      }
+    }
+  });
+
+  for (const { name, schema, isRequired } of filters) {
+    if (isRequired) {
+      test(`needs ${name}`, async () => {
+        const path = pathOf(one, shop).split('?')[0] ?? '';
+        const answer = await shop.api.get(path);
+        expect([answer.status, answer.code]).toEqual([400, 'missing_parameter']);
+        expect(faultsOf(answer)).toEqual([[`query.${name}`, 'required']]);
+      });
+    }
+    if (schema.maxItems !== undefined) {
+      const most = schema.maxItems;
+      test(`takes ${name} up to ${most} times`, async () => {
+        const repeated = (times: number) =>
+          Array.from({ length: times }, () => `${name}=${mintId('product')}`).join('&');
+        const full = await send(one, shop, shop.api, { search: repeated(most) });
+        expect([full.status, full.body.data]).toEqual([200, []]);
+        const over = await send(one, shop, shop.api, { search: repeated(most + 1) });
+        expect([over.status, over.code]).toEqual([400, 'invalid_parameter']);
+        expect(faultsOf(over)).toEqual([[`query.${name}`, 'too_many']]);
+      });
+    }
+    if (name === 'location_id') {
+      test('answers 403 to a location that is unknown or not granted, in the same words', async () => {
+        const [granted = '', other = ''] = shop.locations;
+        const { token } = await service.given.credential(shop.merchant, { locations: [granted] });
+        const api = service.api.as(token);
+        const bodies = new Set<string>();
+        for (const id of [other, foreign.locations[0] ?? '', mintId('location'), 'x', '\0']) {
+          const answer = await send(one, shop, api, { query: { location_id: id } });
+          expect([id, answer.status, answer.code]).toEqual([id, 403, 'location_not_granted']);
+          bodies.add(JSON.stringify(withoutRequestId(answer)));
+        }
+        expect(bodies.size).toBe(1);
+        const own = await send(one, shop, api, { query: { location_id: granted } });
+        expect(own.status).toBe(200);
+      });
+    }
+  }
+
+  test('ignores an Idempotency-Key, unless it is a filter here', async () => {
+    if (one.contract.keyFilter === true) return;
+    const answer = await send(one, shop, shop.api, { headers: { 'idempotency-key': 'short' } });
+    expect(answer.status).toBe(200);
+  });
+});
+
+function unusable({ schema }: Filter): string[] {
+  if (schema.format === 'date-time') {
+    return ['', 'yesterday', '2026-01-31', '2026-02-30T00:00:00Z', '2026-01-31T12:00:00', '0'];
+  }
+  if (schema.enum !== undefined) return ['', 'nothing', schema.enum[0]?.toUpperCase() ?? ''];
+  if (schema.format === 'email') return ['', 'ada', 'ada@example'];
+  return [];
+}

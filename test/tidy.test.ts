@@ -1,0 +1,132 @@
+// The style, as a test. The rules stand in test/tidy/, each with the text it must refuse. An
+// exception is an entry here, with its reason.
+
+import { describe, expect, test } from 'vitest';
+import { readTree, SourceFile } from './support/source.ts';
+import { documentRules } from './tidy/documents.ts';
+import { importRules, neighbours } from './tidy/imports.ts';
+import { languageRules } from './tidy/language.ts';
+import type { Finding, Rule, Tree } from './tidy/rule.ts';
+import { sizeRules } from './tidy/size.ts';
+import { statementRules } from './tidy/statements.ts';
+
+interface Exception {
+  readonly rule: string;
+  readonly file: string;
+  /** How the finding begins; without it, every finding of the rule in the file. */
+  readonly what?: string;
+  readonly reason: string;
+}
+
+const exceptions: readonly Exception[] = [
+  {
+    rule: 'sql-home',
+    file: 'src/operations/claim.ts',
+    reason: "the write path's own statements: they bind keys, for every domain alike",
+  },
+  {
+    rule: 'sql-home',
+    file: 'src/operations/batch.ts',
+    reason: "the write path's own statements: begin, commit, and the count around each save",
+  },
+  {
+    rule: 'no-any',
+    file: 'test/support/api.ts',
+    reason: 'answers are examined member by member, and the published document has judged them',
+  },
+  {
+    rule: 'no-any',
+    file: 'test/support/raw.ts',
+    reason: 'answers are examined member by member, whatever a broken message made of them',
+  },
+  {
+    rule: 'merchant-bound',
+    file: 'src/access/store.ts',
+    what: 'findCredentials:',
+    reason: 'a token is looked up by its hash: only the row found says which merchant it is of',
+  },
+  {
+    rule: 'merchant-bound',
+    file: 'src/access/operator-store.ts',
+    what: 'findCredential:',
+    reason: 'by ID alone: the operator stands above the merchants',
+  },
+  {
+    rule: 'merchant-bound',
+    file: 'src/access/operator-store.ts',
+    what: 'findMerchantOfCustomer:',
+    reason: 'by ID alone: the operator stands above the merchants',
+  },
+  {
+    rule: 'merchant-bound',
+    file: 'src/inventory/verify-store.ts',
+    what: 'nextMerchant:',
+    reason: 'it walks over the merchants, those included that only a stray row names',
+  },
+];
+
+const rules = [...sizeRules, ...languageRules, ...importRules, ...statementRules, ...documentRules];
+
+const tree = treeOf(readTree());
+
+describe('the tree', () => {
+  test.each(rules.map((rule) => [rule.name, rule] as const))('%s', (_, rule) => {
+    const left = check(rule, tree).filter((found) => !exceptions.some(isFor(rule, found)));
+    expect(left.map((found) => `${place(found)} ${found.what}: ${rule.remedy}`)).toEqual([]);
+  });
+
+  test('is not empty', () => {
+    expect(tree.size).toBeGreaterThan(50);
+  });
+
+  test('needs each exception, and each says why', () => {
+    for (const exception of exceptions) {
+      const rule = rules.find(({ id }) => id === exception.rule);
+      const found = rule === undefined ? [] : check(rule, tree).map((one) => isFor(rule, one));
+      expect(
+        found.some((isIts) => isIts(exception)),
+        JSON.stringify(exception),
+      ).toBe(true);
+    }
+    for (const { reason } of [...exceptions, ...neighbours]) expect(reason).toMatch(/\S+ \S+ \S+/);
+  });
+});
+
+describe('a rule', () => {
+  const examples = rules.flatMap((rule) => rule.refuses.map((example) => ({ rule, ...example })));
+  const borders = rules.flatMap((rule) => (rule.allows ?? []).map((files) => ({ rule, files })));
+
+  test.each(examples)('$rule.id finds what it must in $files', ({ rule, files, at }) => {
+    expect(check(rule, exampleTree(files)).map(place)).toEqual(at);
+  });
+
+  test.each(borders)('$rule.id allows $files', ({ rule, files }) => {
+    expect(check(rule, exampleTree(files)).map(place)).toEqual([]);
+  });
+
+  test('has an ID of its own and an example', () => {
+    expect(new Set(rules.map(({ id }) => id)).size).toBe(rules.length);
+    expect(rules.filter(({ refuses }) => refuses.length === 0)).toEqual([]);
+  });
+});
+
+function check(rule: Rule, files: Tree): Finding[] {
+  return [...files.values()].flatMap((file) => rule.check(file, files));
+}
+
+function isFor(rule: Rule, found: Finding): (exception: Exception) => boolean {
+  return ({ rule: id, file, what = '' }) =>
+    id === rule.id && file === found.file && found.what.startsWith(what);
+}
+
+function place({ file, line }: Finding): string {
+  return `${file}:${line}`;
+}
+
+function exampleTree(files: Readonly<Record<string, string>>): Tree {
+  return treeOf(Object.entries(files).map(([path, text]) => new SourceFile(path, text)));
+}
+
+function treeOf(files: readonly SourceFile[]): Tree {
+  return new Map(files.map((file) => [file.path, file]));
+}
