@@ -155,10 +155,13 @@ describe('rotating', () => {
   });
 
   test('brings back a credential whose token has ended', async () => {
-    const { credential } = await create();
-    await db.sql('update credential_tokens set expires_at = now() where credential_id = $1', [
-      credential.id,
-    ]);
+    const { credential, token } = await create();
+    await db.sql(
+      `update credential_tokens set created_at = created_at - interval '91 days',
+         expires_at = expires_at - interval '91 days' where credential_id = $1`,
+      [credential.id],
+    );
+    expect(await isAdmitted(token)).toBe(false);
     expect(await isAdmitted((await rotateToken(database, credential.id, 0)).token)).toBe(true);
   });
 

@@ -53,12 +53,16 @@ export function findOperation(reach: Reach, id: string): Statement<OperationRow>
   };
 }
 
-/** One's own, or all of the merchant's that one may see: each walks its index, newest first. */
+/** One's own, or all of the merchant's that one may see. */
 const sources = {
   own: 'o.credential_id = $2',
   merchant: isVisible('$7', '$8'),
 } as const;
 
+/**
+ * A page, newest first, along the index of one's own or of the merchant's. Planned anew each time:
+ * a plan that is kept for all filters takes them for rare, and sorts everything.
+ */
 export function listOperations(
   reach: Reach,
   filter: {
@@ -70,7 +74,7 @@ export function listOperations(
 ): Statement<OperationRow> {
   const source = reach.types.length === 0 ? 'own' : 'merchant';
   return {
-    name: `list_operations_${source}`,
+    name: '',
     text: `
       select ${columns} from operations o
       where o.merchant_id = $1 and ${sources[source]} and o.id < $3

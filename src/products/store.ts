@@ -172,41 +172,44 @@ export interface ProductFilter {
   readonly limit: number;
 }
 
-const walk = (range: string) => `
+const walk = (conditions: string) => `
   select ${columns} from products p
-  where p.merchant_id = $1 and p.id > $2 ${range}
+  where p.merchant_id = $1 and p.id > $2 ${conditions}
+  order by p.id limit $3`;
+
+const filtered = `
     and ($4::text is null or p.status = $4)
     and ($5::text is null or p.sku = $5)
     and ($6::text is null or p.barcode = $6)
     and ($7::text is null or p.external_id = $7)
-    and ($8::tsquery is null or p.search @@ $8)
-  order by p.id limit $3`;
+    and ($8::tsquery is null or p.search @@ $8)`;
 
 /**
  * Rows changed since a time, in two walks: those created since, which lie together at the end of
  * the IDs, and older ones. In one walk the database takes them for evenly spread and may read all
  * that comes before them.
  */
-const walkChanged = `
+const changed = `
   select * from (
-    (${walk('and p.id < $10 and p.updated_at >= $9::timestamptz')}) union all
-    (${walk('and p.id >= $10 and p.updated_at >= $9::timestamptz')})) p
+    (${walk(`${filtered} and p.id < $10 and p.updated_at >= $9::timestamptz`)}) union all
+    (${walk(`${filtered} and p.id >= $10 and p.updated_at >= $9::timestamptz`)})) p
   order by p.id limit $3`;
 
 /**
  * A page of products. With filters it is planned anew each time: only their values tell whether an
- * index finds the rows or a walk along the IDs meets them sooner.
+ * index finds the rows or a walk along the IDs meets them sooner. A plan that is kept does neither.
  */
 export function listProducts(filter: ProductFilter): Statement<ProductRow> {
   const { merchant, after, limit, status, sku, barcode, externalId, q, updatedAfter } = filter;
+  const page = [merchant, after ?? '', limit];
   const words = q === undefined ? undefined : searchQuery(q);
-  const filters = [status, sku, barcode, externalId, words];
-  const values = [merchant, after ?? '', limit, ...filters.map((value) => value ?? null)];
+  const filters = [status, sku, barcode, externalId, words].map((value) => value ?? null);
   if (updatedAfter !== undefined) {
     const since = utcTime(updatedAfter);
-    const times = [since, idFloor('product', since)];
-    return { name: '', text: walkChanged, values: [...values, ...times] };
+    const values = [...page, ...filters, since, idFloor('product', since)];
+    return { name: '', text: changed, values };
   }
-  const isFiltered = filters.some((value) => value !== undefined);
-  return { name: isFiltered ? '' : 'list_products', text: walk(''), values };
+  return filters.every((value) => value === null)
+    ? { name: 'list_products', text: walk(''), values: page }
+    : { name: '', text: walk(filtered), values: [...page, ...filters] };
 }

@@ -56,7 +56,7 @@ export interface Visited {
   readonly around: readonly Node[];
 }
 
-export const repository = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const repository = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
 const textExtensions = /^\.([cm]?[jt]s|json|md|sql|ya?ml|html|css|sh|py|txt)$/;
 

@@ -1,0 +1,111 @@
+// What the configuration guarantees: where each setting comes from, and that a wrong one is refused
+// before anything has started.
+
+import { resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { readConfig, settings, UsageError } from './config.ts';
+
+const url = 'postgres://service:secret@db:5432/tallybook';
+
+describe('where the data is', () => {
+  test('without any setting it is a directory of its own', () => {
+    const isRoot = process.getuid?.() === 0;
+    expect(readConfig({}, {}).storage).toEqual({
+      kind: 'embedded',
+      dataDirectory: isRoot ? '/var/lib/tallybook' : resolve('data'),
+      binDirectory: undefined,
+    });
+  });
+
+  test('the environment names a directory or a database, and the database wins', () => {
+    expect(readConfig({}, { TALLYBOOK_DATA: 'books' }).storage).toMatchObject({
+      dataDirectory: resolve('books'),
+    });
+    const environment = { TALLYBOOK_DATA: 'books', DATABASE_URL: url };
+    expect(readConfig({}, environment).storage).toEqual({
+      kind: 'external',
+      databaseUrl: url,
+      migrateUrl: undefined,
+    });
+  });
+
+  test('a flag beats the environment, whichever of the two it names', () => {
+    expect(readConfig({ data: 'books' }, { DATABASE_URL: url }).storage).toMatchObject({
+      kind: 'embedded',
+      dataDirectory: resolve('books'),
+    });
+    expect(readConfig({ databaseUrl: url }, { TALLYBOOK_DATA: 'books' }).storage).toMatchObject({
+      kind: 'external',
+    });
+  });
+
+  test('both flags together are refused', () => {
+    expect(() => readConfig({ data: 'books', databaseUrl: url }, {})).toThrow(UsageError);
+  });
+
+  test('a wrong database URL is refused without repeating its password', () => {
+    const wrong = 'mysql://service:secret@db/tallybook';
+    expect(() => readConfig({ databaseUrl: wrong }, {})).toThrow(/^(?!.*secret).*DATABASE_URL/);
+    expect(() => readConfig({}, { DATABASE_URL: url, TALLYBOOK_MIGRATE_URL: wrong })).toThrow(
+      /^(?!.*secret).*TALLYBOOK_MIGRATE_URL/,
+    );
+  });
+});
+
+describe('the other settings', () => {
+  test('have the defaults of the table', () => {
+    expect(readConfig({}, {})).toMatchObject({
+      host: settings.host.default,
+      port: Number(settings.port.default),
+      publicUrl: undefined,
+      secret: undefined,
+      trustedProxies: [],
+      logLevel: settings.logLevel.default,
+      metricsPort: undefined,
+    });
+  });
+
+  test('come from the environment, and from the flag where there is one', () => {
+    const environment = {
+      TALLYBOOK_HOST: '0.0.0.0',
+      TALLYBOOK_PORT: '80',
+      TALLYBOOK_PUBLIC_URL: 'https://Books.example.com/',
+      TALLYBOOK_SECRET: 'kept by the operator',
+      TALLYBOOK_TRUSTED_PROXIES: '10.0.0.0/8, ::1',
+      TALLYBOOK_LOG_LEVEL: 'warn',
+      TALLYBOOK_METRICS_PORT: '9090',
+      TALLYBOOK_POSTGRES_BIN: '/opt/postgresql/bin',
+    };
+    const config = readConfig({ port: '8081' }, environment);
+    expect(config).toMatchObject({
+      storage: { binDirectory: '/opt/postgresql/bin' },
+      host: '0.0.0.0',
+      port: 8081,
+      publicUrl: 'https://books.example.com',
+      secret: 'kept by the operator',
+      trustedProxies: ['10.0.0.0/8', '::1'],
+      logLevel: 'warn',
+      metricsPort: 9090,
+    });
+  });
+
+  test('count as unset when they are empty', () => {
+    const empty = Object.fromEntries(Object.values(settings).map(({ variable }) => [variable, '']));
+    expect(readConfig({}, empty)).toEqual(readConfig({}, {}));
+  });
+
+  test.each([
+    ['TALLYBOOK_PORT', '65536'],
+    ['TALLYBOOK_PORT', '80a'],
+    ['TALLYBOOK_PORT', '-1'],
+    ['TALLYBOOK_METRICS_PORT', 'off'],
+    ['TALLYBOOK_PUBLIC_URL', 'books.example.com'],
+    ['TALLYBOOK_PUBLIC_URL', 'https://books.example.com/api'],
+    ['TALLYBOOK_PUBLIC_URL', 'ftp://books.example.com'],
+    ['TALLYBOOK_TRUSTED_PROXIES', '10.0.0.0/33'],
+    ['TALLYBOOK_TRUSTED_PROXIES', 'proxy.example.com'],
+    ['TALLYBOOK_LOG_LEVEL', 'loud'],
+  ])('%s=%s is refused by name', (variable, value) => {
+    expect(() => readConfig({}, { [variable]: value })).toThrow(variable);
+  });
+});

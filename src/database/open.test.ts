@@ -1,0 +1,158 @@
+// What opening a database guarantees: it is there, migrated and safe when it is handed over, and
+// what is missing is said at once where waiting would not help.
+
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
+import { createMerchant } from '../access/merchants.ts';
+import { readConfig, UsageError } from '../config.ts';
+import { type EmbeddedServer, startEmbeddedServer } from './embedded/server.ts';
+import { openStore } from './open.ts';
+import { keptSecret } from './secret.ts';
+
+const secret = { TALLYBOOK_SECRET: 'a secret of at least thirty-two characters' };
+
+function quietLog() {
+  const warnings: string[] = [];
+  return {
+    warnings,
+    info: () => undefined,
+    warn: (_: unknown, text: string) => warnings.push(text),
+  };
+}
+
+describe('a data directory', () => {
+  let directory: string;
+  let server: EmbeddedServer;
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'tallybook-open-'));
+    // Running already, so that nothing of it outlives this test.
+    server = await startEmbeddedServer({
+      dataDirectory: directory,
+      stopWithParent: true,
+      log: () => undefined,
+    });
+  });
+
+  afterAll(async () => {
+    await server.stop();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  test('is new until it holds a merchant, and migrated by the first who opens it', async () => {
+    const config = readConfig({ data: directory }, {});
+    const first = await openStore(config, quietLog());
+    expect(first).toMatchObject({ isNew: true, schemaVersion: first.applied.length });
+    expect(await first.isCurrent()).toBe(true);
+    await first.close();
+    const second = await openStore(config, quietLog());
+    expect(second).toMatchObject({ isNew: true, applied: [] });
+    await createMerchant(second.database.writer, 'Corner Shop');
+    await second.close();
+    const third = await openStore(config, quietLog());
+    expect(third).toMatchObject({ isNew: false, secret: first.secret });
+    await third.close();
+  });
+
+  test('that holds no database is refused to a command that needs one, and stays as it is', async () => {
+    const config = readConfig({ data: join(directory, 'mistyped') }, {});
+    const opening = openStore(config, quietLog(), undefined, {
+      purpose: 'command',
+      mustExist: true,
+    });
+    await expect(opening).rejects.toThrow('there is no database');
+    await expect(stat(join(directory, 'mistyped'))).rejects.toThrow('ENOENT');
+  });
+});
+
+describe('the secret of a data directory', () => {
+  let directory: string;
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'tallybook-secret-'));
+  });
+
+  afterAll(() => rm(directory, { recursive: true, force: true }));
+
+  test('is made once, for its owner only, and is long', async () => {
+    const made = keptSecret(directory);
+    expect(keptSecret(directory)).toBe(made);
+    const path = join(directory, 'secret');
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect(await readFile(path, 'utf8')).toBe(`${made}\n`);
+    expect(Buffer.from(made, 'base64url')).toHaveLength(32);
+  });
+
+  test('is not made up for when its file is empty', async () => {
+    await writeFile(join(directory, 'secret'), '');
+    expect(() => keptSecret(directory)).toThrow('is empty');
+  });
+});
+
+describe('a database of the operator’s', () => {
+  let db: TestDatabase;
+
+  beforeAll(async () => {
+    db = await createTestDatabase();
+  });
+
+  afterAll(() => db.drop());
+
+  test('needs a secret for a service, and none for a command', async () => {
+    const config = readConfig({ databaseUrl: db.serviceUrl }, {});
+    await expect(openStore(config, quietLog())).rejects.toThrow(UsageError);
+    const store = await openStore(config, quietLog(), undefined, { purpose: 'command' });
+    await store.close();
+  });
+
+  test('is never new, so no demo is put into it', async () => {
+    const store = await openStore(readConfig({ databaseUrl: db.serviceUrl }, secret), quietLog());
+    expect(store.isNew).toBe(false);
+    await store.close();
+  });
+
+  test('that is up to date needs no owner, and warns of nothing', async () => {
+    const log = quietLog();
+    const store = await openStore(readConfig({ databaseUrl: db.serviceUrl }, secret), log);
+    await store.close();
+    expect(log.warnings).toEqual([]);
+  });
+
+  test('that the service owns is used with a warning', async () => {
+    const log = quietLog();
+    const store = await openStore(readConfig({ databaseUrl: db.ownerUrl }, secret), log);
+    await store.close();
+    expect(log.warnings).toEqual([expect.stringContaining('only triggers guard the ledger')]);
+  });
+
+  test('newer than this program is refused', async () => {
+    await db.sql(`insert into schema_migrations (number, name, checksum) values (999, 'x', '')`);
+    const opening = openStore(readConfig({ databaseUrl: db.serviceUrl }, secret), quietLog());
+    await expect(opening).rejects.toThrow('run a newer one');
+    await db.sql('delete from schema_migrations where number = 999');
+  });
+
+  test('that refuses the password is reported at once, not waited for', async () => {
+    const url = new URL(db.serviceUrl);
+    url.password = 'wrong';
+    const started = performance.now();
+    const config = readConfig({ databaseUrl: url.toString() }, secret);
+    await expect(openStore(config, quietLog())).rejects.toThrow('password');
+    expect(performance.now() - started).toBeLessThan(2_000);
+  });
+
+  test('that is not there yet is waited for by a service, until it is told to stop', async () => {
+    const log = quietLog();
+    const abort = new AbortController();
+    const config = readConfig({ databaseUrl: 'postgres://service@127.0.0.1:1/none' }, secret);
+    const opening = openStore(config, log, undefined, { signal: abort.signal });
+    const ended = expect(opening).rejects.toThrow('abort');
+    await expect.poll(() => log.warnings.length).toBeGreaterThan(1);
+    abort.abort();
+    await ended;
+    expect(new Set(log.warnings)).toEqual(new Set(['waiting for the database']));
+  });
+});
