@@ -1,13 +1,41 @@
 import { defineConfig } from 'vitest/config';
 
+// What measures time or starts many processes runs by itself, after everything else: on two cores
+// a neighbour's load would blur what it proves.
+const alone = [
+  'test/processes.test.ts',
+  'test/lifecycle.test.ts',
+  'src/cli/**/*.test.ts',
+  'src/database/embedded/**/*.test.ts',
+];
+
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     globalSetup: ['test/support/postgres.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 15_000 } },
     // Two files at a time, as many as the smallest machine it must run on has cores.
     maxWorkers: 2,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'together',
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: alone,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'alone',
+          include: alone,
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
   },
 });

@@ -9,8 +9,6 @@ if (existsSync(program)) {
   const { run } = await import(program.href);
   await run(process.argv);
 } else {
-  process.stderr.write(
-    'error: Tallybook is not built yet; run "npm ci && npm run build" first\n',
-  );
+  process.stderr.write('error: Tallybook is not built yet; run "npm ci && npm run build" first\n');
   process.exitCode = 1;
 }

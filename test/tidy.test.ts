@@ -92,6 +92,11 @@ describe('the tree', () => {
   });
 });
 
+test('ARCHITECTURE.md names every neighbour', () => {
+  const text = tree.get('ARCHITECTURE.md')?.text ?? '';
+  expect(neighbours.filter(({ to }) => !text.includes(`\`${to}\``))).toEqual([]);
+});
+
 describe('a rule', () => {
   const examples = rules.flatMap((rule) => rule.refuses.map((example) => ({ rule, ...example })));
   const borders = rules.flatMap((rule) => (rule.allows ?? []).map((files) => ({ rule, files })));

@@ -4,8 +4,32 @@
 import { type Logger, pino } from 'pino';
 import type { RequestRecord } from './server.ts';
 
+/** What waits for a reader that has stopped reading; beyond it lines are dropped, not requests. */
+const bufferedBytesMax = 4 * 1024 * 1024;
+const lastWritesMax = 10;
+
+/** Writes to standard error without a request ever waiting for whoever reads it. */
 export function createLog(level: string): Logger {
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination(2));
+  let lastWrites: number | undefined;
+  const destination = pino.destination({
+    dest: 2,
+    sync: false,
+    maxLength: bufferedBytesMax,
+    retryEAGAIN: () => {
+      if (lastWrites === undefined) return true;
+      lastWrites += 1;
+      return lastWrites < lastWritesMax;
+    },
+  });
+  process.on('exit', () => {
+    lastWrites = 0;
+    try {
+      destination.flushSync();
+    } catch {
+      // Nobody reads any more: the last lines have no reader to be kept for.
+    }
+  });
+  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
 }
 
 export function logRequest(log: Logger, record: RequestRecord): void {

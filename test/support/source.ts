@@ -135,16 +135,23 @@ export function importsOf(file: SourceFile): Import[] {
     'ExportAllDeclaration',
     'ExportNamedDeclaration',
   ];
-  return nodesOf(file, ...types).flatMap(({ node }) => {
+  return nodesOf(file, ...types).flatMap(({ node, around }) => {
     const source = isNode(node.source) ? node.source : node.argument;
     const specifier = isNode(source) ? source.value : undefined;
     if (typeof specifier !== 'string') return [];
     const target = specifier.startsWith('.')
       ? posix.join(posix.dirname(file.path), specifier)
       : undefined;
-    const names = Array.isArray(node.specifiers)
-      ? node.specifiers.flatMap((one: Node) => nameOf(one.imported) ?? [])
-      : [];
-    return [{ line: file.lineAt(node.start), specifier, target, names }];
+    return [{ line: file.lineAt(node.start), specifier, target, names: namesOf(node, around) }];
   });
+}
+
+/** `import { a }`, and `const { a } = await import()`. */
+function namesOf(node: Node, [first, second]: readonly Node[]): string[] {
+  if (Array.isArray(node.specifiers)) {
+    return node.specifiers.flatMap((one: Node) => nameOf(one.imported) ?? []);
+  }
+  const pattern = first?.type === 'AwaitExpression' ? second?.id : undefined;
+  const properties = isNode(pattern) && Array.isArray(pattern.properties) ? pattern.properties : [];
+  return properties.flatMap((one: Node) => nameOf(one.key) ?? []);
 }

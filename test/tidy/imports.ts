@@ -90,6 +90,7 @@ const table: Rule = {
     { 'src/app.ts': "import './http/server.ts';\nimport './products/endpoints.ts';" },
     { 'src/cli/a.ts': "import '../main.ts';\nimport '../access/merchants.ts';" },
     { 'src/inventory/a.ts': "import { productExists } from '../products/store.ts';" },
+    { 'src/inventory/a.ts': "const { productExists } = await import('../products/store.ts');" },
     { 'src/http/wire/a.ts': "import '../respond.ts';\nimport '../../core/id.ts';" },
     { 'src/products/a.test.ts': "import '../app.ts';" },
   ],
