@@ -141,7 +141,7 @@ describe('the check of every answer', () => {
 
   test('accepts what the document promises', () => {
     conforms('GET', levels, answerOf(200, { data: [] }));
-    conforms('GET', levels, answerOf(404 - 1, error('location_not_granted')));
+    conforms('GET', levels, answerOf(403, error('location_not_granted')));
     conforms('PUT', levels, answerOf(405, error('method_not_allowed'), { allow: 'GET, HEAD' }));
     conforms('GET', '/nothing', answerOf(404, error('not_found')));
   });

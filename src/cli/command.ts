@@ -53,21 +53,26 @@ export async function withStore<Result>(
 ): Promise<Result> {
   const config = readConfig(flags);
   const { openStore } = await import('../database/open.ts');
-  const opening = openStore(config, logOf(config.logLevel), undefined, {
-    purpose: 'command',
-    mustExist: true,
-    ...options,
-  });
+  const interruption = new AbortController();
+  const { signal } = interruption;
+  const defaults = { purpose: 'command', mustExist: true, signal } as const;
+  const log = logOf(config.logLevel);
+  const opening = openStore(config, log, undefined, { ...defaults, ...options });
   // Not before it is open: a server that is just starting would be left running.
   const onSignal = () => {
-    void opening.then((store) => store.close()).finally(() => process.exit(130));
+    interruption.abort();
+    const closing = opening.then((store) => store.close());
+    void closing.catch(() => undefined).then(() => process.exit(130));
   };
-  process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
-  const store = await opening;
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
   try {
-    return await work(store);
+    const store = await opening;
+    return await work(store).finally(() => store.close());
+  } catch (error) {
+    // What fails because the database was closed meanwhile is no news.
+    if (signal.aborted) return await new Promise(() => undefined);
+    throw error;
   } finally {
-    await store.close();
     process.removeListener('SIGINT', onSignal).removeListener('SIGTERM', onSignal);
   }
 }
@@ -75,11 +80,15 @@ export async function withStore<Result>(
 /** Warnings, and with the log level debug also what happens behind the command. */
 function logOf(level: LogLevel): Log {
   const isVerbose = level === 'debug' || level === 'trace';
+  const print = (event: Record<string, unknown>, text: string) => {
+    const isBare = Object.keys(event).length === 0;
+    process.stderr.write(`${text}${isBare ? '' : ` ${JSON.stringify(event)}`}\n`);
+  };
   return {
     info: (event, message) => {
-      if (isVerbose) process.stderr.write(`${message} ${JSON.stringify(event)}\n`);
+      if (isVerbose) print(event, message);
     },
-    warn: (_, message) => process.stderr.write(`warning: ${message}\n`),
+    warn: (event, message) => print(event, `warning: ${message}`),
   };
 }
 

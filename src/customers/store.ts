@@ -2,7 +2,7 @@
 // claimed (`status = 'claimed'`: no committed row has that), so that a replay locks nothing.
 
 import type { Command } from '../core/endpoint.ts';
-import { searchQuery, searchText, utcTime } from '../core/format.ts';
+import { searchQuery, searchText } from '../core/format.ts';
 import { idFloor, lookupId } from '../core/id.ts';
 import type { MerchantId } from '../core/principal.ts';
 import type { Holder } from '../core/revision.ts';
@@ -118,7 +118,7 @@ const filtered = `
     and ($7::tsquery is null or c.search @@ $7)`;
 
 /**
- * Rows changed since a time, in two walks: those created since, which lie together at the end of
+ * Rows changed since a time, in two walks: those created updatedAfter, which lie together at the end of
  * the IDs, and older ones. In one walk the database takes them for evenly spread and may read all
  * that comes before them.
  */
@@ -139,8 +139,7 @@ export function listCustomers(filter: CustomerFilter): Statement<CustomerRow> {
   const words = q === undefined ? undefined : searchQuery(q);
   const filters = [status, externalId, email, words].map((value) => value ?? null);
   if (updatedAfter !== undefined) {
-    const since = utcTime(updatedAfter);
-    const values = [...page, ...filters, since, idFloor('customer', since)];
+    const values = [...page, ...filters, updatedAfter, idFloor('customer', updatedAfter)];
     return { name: '', text: changed, values };
   }
   return filters.every((value) => value === null)

@@ -63,9 +63,10 @@ export async function openStore(
   const secret = secretOf(config, log, options);
   const server = await reachServer(config.storage, log, options);
   const database = connect(server.serviceUrl, log, onFailure);
-  const close = async () => {
-    await database.close();
-    await server.stop();
+  let closing: Promise<void> | undefined;
+  const close = () => {
+    closing ??= database.close().then(() => server.stop());
+    return closing;
   };
   try {
     const { applied, schemaVersion } = await prepare(server, log, options);

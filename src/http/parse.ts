@@ -6,7 +6,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { TObject, TSchema } from 'typebox';
 import type { CollectionContract, WriteContract } from '../core/contract.ts';
 import { canonicalQuantity } from '../core/decimal.ts';
-import { type Format, formats } from '../core/format.ts';
+import { type Format, formats, utcTime } from '../core/format.ts';
 import { pageQuery } from '../core/page.ts';
 import { type Detail, type DetailCode, Problem } from '../core/problem.ts';
 import type { JsonObject } from './wire/json.ts';
@@ -127,7 +127,16 @@ export class QueryParser {
       details.push(...faults.map((fault) => ({ ...fault, field: `query.${fault.field}` })));
     }
     if (details.length > 0) throw new Problem(queryProblem(details), { details });
-    return query;
+    return this.#inUtc(query);
+  }
+
+  /** Times as the database takes them: it refuses offsets that RFC 3339 allows. */
+  #inUtc(query: Record<string, unknown>): Record<string, unknown> {
+    const members = Object.entries(query).map(([name, value]) => [
+      name,
+      this.#properties[name]?.format === 'date-time' ? utcTime(String(value)) : value,
+    ]);
+    return Object.fromEntries(members);
   }
 }
 

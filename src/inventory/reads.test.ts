@@ -234,6 +234,24 @@ describe('movements', () => {
   });
 });
 
+describe('a time', () => {
+  test('may have any offset and precision that RFC 3339 allows', async () => {
+    const times = [
+      '2026-01-01T00:00:00+23:59',
+      '0001-01-01T00:00:00-23:59',
+      '9999-12-31t23:59:59z',
+    ];
+    for (const time of [...times, '9999-12-31T23:59:59.999999999-23:59']) {
+      const at = encodeURIComponent(time);
+      for (const filter of [`recorded_after=${at}`, `recorded_before=${at}`]) {
+        expect((await api.get(`/inventory/movements?${filter}`)).status, time).toBe(200);
+      }
+      const levels = `/inventory/levels?location_id=${store}&updated_after=${at}`;
+      expect((await api.get(levels)).status, time).toBe(200);
+    }
+  });
+});
+
 describe('a cursor', () => {
   test('stays with its route, merchant, credential’s reach and filters', async () => {
     const path = `/inventory/levels?location_id=${store}&limit=2`;

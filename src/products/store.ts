@@ -3,7 +3,7 @@
 // order: products by ID, fully where adjustments must not cross, then levels as adjustments do.
 
 import type { Command } from '../core/endpoint.ts';
-import { searchQuery, searchText, utcTime } from '../core/format.ts';
+import { searchQuery, searchText } from '../core/format.ts';
 import { idFloor, lookupId } from '../core/id.ts';
 import type { MerchantId } from '../core/principal.ts';
 import type { Holder } from '../core/revision.ts';
@@ -185,7 +185,7 @@ const filtered = `
     and ($8::tsquery is null or p.search @@ $8)`;
 
 /**
- * Rows changed since a time, in two walks: those created since, which lie together at the end of
+ * Rows changed since a time, in two walks: those created updatedAfter, which lie together at the end of
  * the IDs, and older ones. In one walk the database takes them for evenly spread and may read all
  * that comes before them.
  */
@@ -205,8 +205,7 @@ export function listProducts(filter: ProductFilter): Statement<ProductRow> {
   const words = q === undefined ? undefined : searchQuery(q);
   const filters = [status, sku, barcode, externalId, words].map((value) => value ?? null);
   if (updatedAfter !== undefined) {
-    const since = utcTime(updatedAfter);
-    const values = [...page, ...filters, since, idFloor('product', since)];
+    const values = [...page, ...filters, updatedAfter, idFloor('product', updatedAfter)];
     return { name: '', text: changed, values };
   }
   return filters.every((value) => value === null)

@@ -24,7 +24,7 @@ ajv.addFormat('time-zone', (value: string) => formats['time-zone'](value) === un
 for (const annotation of ['uri-reference', 'int32', 'int64']) ajv.addFormat(annotation, true);
 
 /** A schema of the document, ready to judge values by. References lead into the components. */
-export function compile(schema: Schema): ValidateFunction {
+function compile(schema: Schema): ValidateFunction {
   return ajv.compile({ ...schema, components: { schemas: document.components.schemas } });
 }
 

@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Api } from './api.ts';
+import { conforms } from './conformance.ts';
 import type { TestDatabase } from './database.ts';
 import { testSecret } from './service.ts';
 
@@ -56,7 +57,7 @@ export async function serveProcess(
   return {
     child,
     greeting,
-    api: new Api(new URL(greeting.base_url).origin, undefined, () => undefined),
+    api: new Api(new URL(greeting.base_url).origin, undefined, conforms),
     log: () => log,
     end: async (signal = 'SIGTERM') => {
       if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;

@@ -1,0 +1,102 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { endpoints } from '../app.ts';
+import { problemKinds } from '../core/problem.ts';
+import type { Edge } from './pipeline.ts';
+import { createServer, type HttpServer } from './server.ts';
+import { sitesOf } from './sites.ts';
+
+const state = { isReady: async () => true };
+let server: HttpServer;
+let origin: string;
+
+beforeAll(async () => {
+  server = createServer({
+    // No page asks anything of it.
+    edge: {} as Edge,
+    endpoints,
+    sites: sitesOf({ endpoints, isReady: () => state.isReady() }),
+    trustedProxies: [],
+    onRequest: () => undefined,
+  });
+  origin = await server.fastify.listen({ host: '127.0.0.1', port: 0 });
+});
+afterAll(() => server.fastify.close());
+
+async function get(path: string) {
+  const response = await fetch(origin + path);
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+describe('outside the version', () => {
+  test('/openapi.json is the committed document', async () => {
+    const { status, headers, text } = await get('/openapi.json');
+    expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
+    expect(text).toBe(await readFile(new URL('../../openapi.json', import.meta.url), 'utf8'));
+  });
+
+  test('/docs loads nothing but our own files, and its policy refuses anything else', async () => {
+    const { status, headers, text } = await get('/docs');
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    const scripts = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) => address);
+    expect(scripts).toEqual(['data:,', '/docs/scalar.js', '/docs/start.js']);
+    const policy = headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("script-src 'self';");
+    expect(policy).toContain("connect-src 'self';");
+    expect(policy).not.toMatch(/unsafe-eval|https?:|\*/);
+    const start = await get('/docs/start.js');
+    expect(start.text).toContain("url: '/openapi.json'");
+    expect(start.text).toContain('withDefaultFonts: false');
+    expect(start.text).toContain('telemetry: false');
+    expect(start.text).not.toMatch(/https?:/);
+    const scalar = await get('/docs/scalar.js');
+    expect([scalar.status, scalar.headers.get('content-type')]).toEqual([
+      200,
+      'text/javascript; charset=utf-8',
+    ]);
+    expect(scalar.text).toContain('createApiReference');
+  });
+
+  test('/docs/errors explains every code, where doc_url points', async () => {
+    const { status, headers, text } = await get('/docs/errors');
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(headers.get('content-security-policy')).not.toContain('unsafe');
+    for (const [code, { title }] of Object.entries(problemKinds)) {
+      expect(text).toContain(`<section id="${code}">`);
+      expect(text).toContain(title);
+    }
+  });
+
+  test('every page has X-Request-Id, answers HEAD and refuses other methods', async () => {
+    for (const path of ['/openapi.json', '/docs', '/docs/errors', '/healthz', '/readyz']) {
+      const head = await fetch(origin + path, { method: 'HEAD' });
+      expect([path, head.status]).toEqual([path, 200]);
+      expect(head.headers.get('x-request-id')).toMatch(/^req_/);
+      const post = await fetch(origin + path, { method: 'POST', body: '{}' });
+      expect([path, post.status, post.headers.get('allow')]).toEqual([path, 405, 'GET, HEAD']);
+    }
+  });
+
+  test('/healthz says that the process lives, whatever the database does', async () => {
+    state.isReady = async () => false;
+    const { status, text } = await get('/healthz');
+    expect([status, JSON.parse(text)]).toEqual([200, { status: 'ok' }]);
+  });
+
+  test('/readyz answers 503 with the error envelope while the service cannot serve', async () => {
+    state.isReady = async () => true;
+    const ready = await get('/readyz');
+    expect([ready.status, JSON.parse(ready.text)]).toEqual([200, { status: 'ready' }]);
+    for (const isReady of [async () => false, () => Promise.reject(new Error('database away'))]) {
+      state.isReady = isReady;
+      const { status, headers, text } = await get('/readyz');
+      expect(status).toBe(503);
+      expect(headers.get('retry-after')).toBe('1');
+      const { error, meta } = JSON.parse(text);
+      expect([error.code, error.retryable]).toEqual(['service_unavailable', true]);
+      expect(meta.request_id).toBe(headers.get('x-request-id'));
+      expect(text).not.toContain('database away');
+    }
+  });
+});
