@@ -1,4 +1,4 @@
--- Generated from the migrations. Do not edit: write a migration, then generate it again.
+-- Generated from the migrations. Do not edit: write a migration and generate again.
 -- Each table with its columns, constraints, indexes and triggers; the functions at the end.
 
 create table credential_tokens (

@@ -1,12 +1,14 @@
 // Writes the files that are made from others: openapi.json and docs/errors.md from the contracts
-// and the problem table, db/schema.sql from the migrations. The drift test calls the same functions
-// and compares, so a file that was edited by hand, or not generated again, fails the suite.
+// and the problem table, db/schema.sql from the migrations, and the settings in docs/operating.md.
+// The drift test calls the same functions and compares, so a file that was edited by hand, or not
+// generated again, fails the suite.
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { endpoints } from '../src/app.ts';
+import { type Setting, settings } from '../src/config.ts';
 import { startEmbeddedServer } from '../src/database/embedded/server.ts';
 import { migrate } from '../src/database/migrate.ts';
 import { schemaSnapshot } from '../src/database/snapshot.ts';
@@ -19,9 +21,26 @@ export const generators: Readonly<Record<string, (migratedUrl: string) => Promis
   'openapi.json': async () => documentText(openApiDocument(endpoints, programVersion())),
   'docs/errors.md': async () => errorsMarkdown(),
   'db/schema.sql': schemaSnapshot,
+  'docs/operating.md': withSettings,
 };
 
 export const fileOf = (path: string): URL => new URL(`../${path}`, import.meta.url);
+
+/** The page as it is, with its table of settings made anew from the configuration. */
+async function withSettings(): Promise<string> {
+  const page = await readFile(fileOf('docs/operating.md'), 'utf8');
+  const rows = Object.values<Setting>(settings).map(
+    ({ variable, flag, default: fallback, meaning }) =>
+      `| \`${variable}\` | ${flag === undefined ? '' : `\`${flag}\``} | ${fallback} | ${meaning} |`,
+  );
+  const table = ['| Variable | Flag | Default | Meaning |', '|---|---|---|---|', ...rows].join(
+    '\n',
+  );
+  return page.replace(
+    /<!-- settings -->[^]*<!-- \/settings -->/,
+    () => `<!-- settings -->\n${table}\n<!-- /settings -->`,
+  );
+}
 
 async function generateAll(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'tallybook-generate-'));

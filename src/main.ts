@@ -9,18 +9,20 @@ import { createService, endpoints } from './app.ts';
 import type { Config } from './config.ts';
 import { limits } from './core/limits.ts';
 import { openStore, type Store } from './database/open.ts';
-import { logRequest } from './http/log.ts';
 import { Metrics } from './http/metrics.ts';
 import { createServer, type HttpServer } from './http/server.ts';
 import { sitesOf } from './http/sites.ts';
+import { logRequest } from './log.ts';
 
 /** What a started service tells whoever started it. */
 export interface Running {
   readonly url: string;
   readonly store: Store;
   readonly service: ReturnType<typeof createService>;
-  /** Refuses nothing that was accepted, then ends everything. Resolves when all is stopped. */
+  /** Finishes what was accepted, then ends everything. Resolves when all is stopped. */
   stop(): Promise<void>;
+  /** Ends the wait for requests under way; their clients retry with the same keys. */
+  hurry(): void;
 }
 
 /** @throws what keeps the service from starting; nothing is left running then. */
@@ -77,6 +79,7 @@ async function serveStore(
       metricsServer?.close();
       await store.close();
     },
+    hurry: () => server.fastify.server.closeAllConnections(),
   };
 }
 
@@ -87,9 +90,10 @@ export async function runUntilSignal(running: Running, log: Logger): Promise<voi
     const onSignal = (signal: NodeJS.Signals) => {
       // A terminal signals the whole process group and npm passes the signal on once more: what
       // comes within half a second is the same Ctrl-C. A later one means "now".
-      const isRepeated = firstAt !== undefined && performance.now() - firstAt < 500;
-      if (isRepeated) return;
-      if (firstAt !== undefined) process.exit(1);
+      if (firstAt !== undefined) {
+        if (performance.now() - firstAt > 500) running.hurry();
+        return;
+      }
       firstAt = performance.now();
       log.info({ signal }, 'stopping');
       running.stop().then(resolve, (error: unknown) => {

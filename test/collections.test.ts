@@ -79,7 +79,7 @@ describe.each(collections)('$name', (one) => {
     for (const limit of ['1', '200']) {
       expect((await send(one, shop, shop.api, { query: { limit } })).status).toBe(200);
     }
-    const bad = ['0', '201', '-1', 'abc', '1e2', '1.0', '05', '0x10', ' 5', '+5', '٥', '', '1e400'];
+    const bad = ['0', '201', '-1', 'abc', '1e2', '1.0', '05', '0x10', ' 5', '+5', '٥', ''];
     for (const limit of bad) {
       const answer = await send(one, shop, shop.api, { query: { limit } });
       expect([limit, answer.status, answer.code]).toEqual([limit, 400, 'invalid_parameter']);
@@ -118,7 +118,8 @@ describe.each(collections)('$name', (one) => {
       const other = character === 'A' ? 'B' : 'A';
       return cursor.slice(0, at) + other + cursor.slice(at + 1);
     });
-    const cuts = [cursor.slice(0, -1), cursor.slice(1), `${cursor}A`, `${cursor}=`, 'x', '....'];
+    const cuts = [cursor.slice(0, -1), cursor.slice(1), `${cursor}A`, `${cursor}=`];
+    cuts.push('', 'x', '....', '\0', 'A'.repeat(4_000));
     for (const bad of [...tampered, ...cuts]) {
       const answer = await send(one, shop, shop.api, { query: { cursor: bad } });
       expect([bad, answer.status, answer.code]).toEqual([bad, 400, 'invalid_cursor']);
@@ -170,7 +171,7 @@ describe.each(collections)('$name', (one) => {
     expect(new Set(bodies).size).toBe(1);
   });
 
-  test('accepts each filter, once unless it is a list, and names a value it cannot use', async () => {
+  test('accepts each filter, once unless it is a list, and names an unusable value', async () => {
     for (const filter of filters) {
       const { name, schema } = filter;
       const value = validValue(filter, shop);
@@ -217,7 +218,7 @@ describe.each(collections)('$name', (one) => {
       });
     }
     if (name === 'location_id') {
-      test('answers 403 to a location that is unknown or not granted, in the same words', async () => {
+      test('answers 403 to a location unknown or not granted, in the same words', async () => {
         const [granted = '', other = ''] = shop.locations;
         const { token } = await service.given.credential(shop.merchant, { locations: [granted] });
         const api = service.api.as(token);

@@ -81,11 +81,12 @@ describe.each(cases)('$name', (one) => {
     }
   });
 
-  test('answers 401 to every bad token, whatever is wrong with it, in the same words', async () => {
+  test('answers 401 to every bad token, whatever is wrong with it', async () => {
     const expired = await service.given.credential(shop.merchant);
     const revoked = await service.given.credential(shop.merchant);
     await service.db.sql(
-      "update credential_tokens set expires_at = now() - interval '1 second' where credential_id = $1",
+      `update credential_tokens set expires_at = now() - interval '1 second'
+       where credential_id = $1`,
       [expired.id],
     );
     await service.db.sql('update credentials set revoked_at = now() where id = $1', [revoked.id]);
@@ -130,10 +131,11 @@ describe.each(cases)('$name', (one) => {
     const allowed = new Set(
       here.flatMap(({ method: own }) => (own === 'GET' ? ['GET', 'HEAD'] : [own])),
     );
-    for (const other of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+    for (const other of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
       if (allowed.has(other)) continue;
       const answer = await service.api.send(other, pathOf(one, shop), undefined);
-      expect([other, answer.status, answer.code]).toEqual([other, 405, 'method_not_allowed']);
+      expect([other, answer.status]).toEqual([other, 405]);
+      if (other !== 'HEAD') expect(answer.code).toBe('method_not_allowed');
       expect(new Set(answer.headers.get('allow')?.split(', '))).toEqual(allowed);
     }
   });
@@ -172,7 +174,7 @@ describe.each(cases)('$name', (one) => {
   }
 
   if (contract.path.includes('{id}')) {
-    test('answers 404 to an unknown ID and to one of another merchant, in the same words', async () => {
+    test('answers 404 to an unknown ID and to a foreign one, in the same words', async () => {
       const unknown = [
         mintId('request'),
         mintId('product'),

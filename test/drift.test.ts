@@ -12,6 +12,7 @@ import { problemsByStatus } from '../src/http/document/problems.ts';
 import { BodyParser } from '../src/http/parse.ts';
 import type { Edge } from '../src/http/pipeline.ts';
 import { createServer } from '../src/http/server.ts';
+import type { JsonObject, JsonValue } from '../src/http/wire/json.ts';
 import type { Answer } from './support/api.ts';
 import { compileExact, conforms, document, resolve } from './support/conformance.ts';
 import { createTestDatabase, type TestDatabase } from './support/database.ts';
@@ -110,6 +111,31 @@ describe('the document', () => {
     expect(compileExact(body.schema)(body.example)).toBe(true);
   });
 
+  test('takes exactly the bodies that the service takes', () => {
+    for (const { contract } of endpoints) {
+      if (contract.kind !== 'write') continue;
+      const operation = operations.find(([, one]) => one.operationId === contract.name)?.[1];
+      const media = operation?.requestBody?.content['application/json'];
+      if (media === undefined) throw new Error(`${contract.name} has no body`);
+      const parser = new BodyParser(contract);
+      const validate = compileExact(media.schema);
+      const example = media.example as JsonObject;
+      const bodies = Object.keys(example).flatMap((name) => [
+        Object.fromEntries(Object.entries(example).filter(([other]) => other !== name)),
+        ...oddValues.map((value) => ({ ...example, [name]: value })),
+      ]);
+      for (const body of [...bodies, {}, { ...example, colour: 'red' }]) {
+        const faults = parser.faults(body);
+        const isTaken = faults.length === 0;
+        expect(validate(body), `${contract.name} ${JSON.stringify([body, faults])}`).toBe(isTaken);
+      }
+    }
+  });
+
+  test('names the version in its path, and no host', () => {
+    expect(document.servers.map(({ url }) => url)).toEqual(['/api/v1']);
+  });
+
   test('closes what is sent to the service and leaves open what it answers', () => {
     for (const [route, { requestBody }] of operations) {
       const schema = requestBody?.content['application/json'].schema;
@@ -120,6 +146,37 @@ describe('the document', () => {
     }
   });
 });
+
+/** Values at the edges of what members may be. */
+const oddValues: readonly JsonValue[] = [
+  ...[null, true, 0, 1.5, -1, 1e21, [], [1], {}, { a: 'b' }, { a: null }, { a: 1 }, { '': 'x' }],
+  ...[
+    '',
+    ' ',
+    '\u00a0',
+    '\ufeff',
+    ' a ',
+    'a\nb',
+    'a\u0085b',
+    'a\u007f',
+    '\u0000',
+    '🙂',
+    'ﬁ',
+    'e\u0301',
+  ],
+  ...['0', '-0', '-1', '01', '1.', '.5', '1e3', '1.000000', '1.000001', '0.00001', '٣', '1,5'],
+  ...['9'.repeat(12), '9'.repeat(13), `0.${'0'.repeat(62)}`, `0.${'0'.repeat(63)}`],
+  ...['ada@example.com', 'ada@example', 'ädä@exämple.org', 'a@b@c.de', '+4930123456', '+0', '4930'],
+  ...['UTC', 'Europe/Berlin', 'Mars/Base', 'stock_count', 'active', 'store', 'x'.repeat(64)],
+  ...[1, 40, 41].map((length) => ({ ['k'.repeat(length)]: 'v' })),
+  ...[500, 501].map((length) => ({ k: 'v'.repeat(length) })),
+  ...[50, 51, 100, 101].map((count) =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, 'v'])),
+  ),
+  ...[65, 100, 101, 254, 255, 256, 500, 501, 2000, 2001, 5000, 5001].map((n) => '🙂'.repeat(n)),
+  ...[{ code: 'kg', precision: 6 }, { code: 'Kg', precision: 1 }, { code: 'k'.repeat(17) }],
+  ...[{ code: 'kg', precision: 1, x: 1 }, { amount: '1', currency: 'EUR', x: 1 }, { amount: 1 }],
+];
 
 describe('the check of every answer', () => {
   const requestId = `req_${'0'.repeat(26)}`;
@@ -134,31 +191,34 @@ describe('the check of every answer', () => {
       ...more,
     }),
   });
-  const error = (code: string, more: object = {}) => ({
+  const refusal = (code: string, more: object = {}) => ({
     error: { code, message: 'x', retryable: false, doc_url: '/x', details: [], ...more },
   });
   const levels = '/inventory/levels?location_id=x';
 
   test('accepts what the document promises', () => {
     conforms('GET', levels, answerOf(200, { data: [] }));
-    conforms('GET', levels, answerOf(403, error('location_not_granted')));
-    conforms('PUT', levels, answerOf(405, error('method_not_allowed'), { allow: 'GET, HEAD' }));
-    conforms('GET', '/nothing', answerOf(404, error('not_found')));
+    conforms('GET', levels, answerOf(403, refusal('location_not_granted')));
+    conforms('PUT', levels, answerOf(405, refusal('method_not_allowed'), { allow: 'GET, HEAD' }));
+    conforms('GET', '/nothing', answerOf(404, refusal('not_found')));
   });
 
   test('refuses statuses, codes, members and headers that it does not promise', () => {
     const bad: [Answer, RegExp][] = [
       [answerOf(202, { data: [] }), /does not document 202/],
-      [answerOf(404, error('not_found')), /does not document 404/],
-      [answerOf(403, error('not_found')), /allowed values/],
-      [answerOf(403, error('insufficient_scope', { retryable: true })), /constant/],
-      [answerOf(403, error('insufficient_scope', { trace: 'x' })), /additional properties/],
+      [answerOf(404, refusal('not_found')), /does not document 404/],
+      [answerOf(403, refusal('not_found')), /allowed values/],
+      [answerOf(403, refusal('insufficient_scope', { retryable: true })), /constant/],
+      [answerOf(403, refusal('insufficient_scope', { trace: 'x' })), /additional properties/],
       [answerOf(200, { data: [], total: 1 }), /additional properties/],
       [answerOf(200, { data: [{ quantity: '1' }] }), /required property/],
       [answerOf(200, { data: [], meta: { request_id: 'req_x' } }), /not X-Request-Id/],
       [answerOf(200, { data: [] }, { 'cache-control': 'private' }), /Cache-Control/],
-      [answerOf(401, error('invalid_token')), /WWW-Authenticate is missing/],
-      [answerOf(503, error('service_unavailable', { retryable: true })), /Retry-After is missing/],
+      [answerOf(401, refusal('invalid_token')), /WWW-Authenticate is missing/],
+      [
+        answerOf(503, refusal('service_unavailable', { retryable: true })),
+        /Retry-After is missing/,
+      ],
     ];
     for (const [answer, expected] of bad) {
       expect(() => conforms('GET', levels, answer)).toThrow(expected);
@@ -169,7 +229,8 @@ describe('the check of every answer', () => {
 
 describe('docs/conformance.md', () => {
   test('names only tests that exist', async () => {
-    const rows = (await read('docs/conformance.md')).matchAll(/`([\w./-]+\.test\.ts)` › ([^|;]+)/g);
+    const text = await read('docs/conformance.md');
+    const rows = text.matchAll(/`([\w./-]+\.test\.ts)` › ([^|<]+)/g);
     const missing: string[] = [];
     let count = 0;
     for (const [, file = '', title = ''] of rows) {

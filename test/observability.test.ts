@@ -110,9 +110,8 @@ describe('the metrics', () => {
   test('count requests by route and status, batches, the queue and connections', async () => {
     await api.post('/inventory/adjustments', adjustment('7'));
     const text = await metrics();
-    expect(text).toMatch(
-      /tallybook_requests_total\{method="POST",route="\/api\/v1\/inventory\/adjustments",status="201"\} \d/,
-    );
+    const labels = 'method="POST",route="/api/v1/inventory/adjustments",status="201"';
+    expect(text).toContain(`tallybook_requests_total{${labels}} `);
     expect(text).toMatch(/tallybook_request_seconds_bucket\{le="0.01",method="GET"/);
     expect(text).toMatch(/tallybook_batch_commands_count\{type="inventory.adjust"\} \d/);
     expect(text).toMatch(/tallybook_writes_queued 0/);

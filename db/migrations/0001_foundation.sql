@@ -2,11 +2,13 @@
 --
 -- Every table of a merchant has merchant_id first in its primary key, its unique constraints and
 -- its foreign keys, so that the schema distributes by merchant. IDs are minted by the service and
--- compared byte by byte (collate "C"). Nothing depends on sequences, session state or advisory locks.
+-- compared byte by byte (collate "C"). Nothing depends on sequences, session state or advisory
+-- locks.
 --
 -- Keys are added after the other indexes of their table. On a table without statistics all indexes
 -- seem to cost the same, and the planner takes the one made last: with the key made first, the
--- foreign-key checks of a young database walked all movements of a location until the first ANALYZE.
+-- foreign-key checks of a young database walked all movements of a location until the first
+-- ANALYZE.
 
 create table merchants (
   id text collate "C" primary key,

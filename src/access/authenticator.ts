@@ -26,7 +26,7 @@ interface LookUp {
 
 export class Authenticator {
   readonly #reader: Reader;
-  #waiting: LookUp[] = [];
+  readonly #waiting: LookUp[] = [];
   #inFlight = 0;
 
   constructor(reader: Reader) {

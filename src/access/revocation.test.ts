@@ -59,7 +59,7 @@ async function expectNoneAfter(path: string, status: number, change: (id: string
   }
 }
 
-describe('once the operator’s command has returned, no request that starts later on any node', () => {
+describe('once the operator’s command has returned, no later request on any node', () => {
   test('is admitted with a revoked token', async () => {
     await expectNoneAfter('/credential', 401, (id) => revoke(operator, id));
   });

@@ -2,7 +2,7 @@
 // is printed, the exit codes, and that it works on the database of a running service. The server
 // belongs to this process, so that nothing outlives it.
 
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,6 +24,17 @@ let directory: string;
 let data: string;
 let server: EmbeddedServer;
 let service: ServiceProcess;
+interface Named {
+  readonly id: string;
+}
+
+interface Token extends Named {
+  readonly token: string;
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly valid_tokens: readonly { readonly created_at: string; readonly expires_at: string }[];
+}
+
 let greeting: { base_url: string; docs_url: string; token: string; merchant_id: string };
 
 beforeAll(async () => {
@@ -59,7 +70,7 @@ describe('serve', () => {
     expect(movements.body.data).toHaveLength(200);
   });
 
-  test('refuses a port that is taken with exit code 1, and leaves the database to others', async () => {
+  test('refuses a port that is taken with 1, and leaves the database to others', async () => {
     const { port } = new URL(greeting.base_url);
     const { code, stderr } = await tallybook('serve', '--port', port, '--data', data);
     expect(code).toBe(1);
@@ -174,14 +185,14 @@ describe('--json prints one value: ', () => {
   });
 
   test('locations, as the interface shows them', async () => {
-    const { id: merchant } = await json('merchant', 'create', '--name', 'Corner Shop');
-    const made = await json(
+    const { id: merchant } = await json<Named>('merchant', 'create', '--name', 'Corner Shop');
+    const made = await json<Named>(
       ...['location', 'create', '--merchant', merchant, '--name', 'Main Street'],
       ...['--code', 'MAIN', '--type', 'store'],
     );
     expect(made).toMatchObject({ id: id('loc'), name: 'Main Street', code: 'MAIN', type: 'store' });
     expect(await json('location', 'list', '--merchant', merchant)).toEqual([made]);
-    const { token: pat } = await json(
+    const { token: pat } = await json<Token>(
       ...['token', 'create', '--merchant', merchant, '--name', 'till'],
       ...['--scopes', 'locations.read', '--locations', made.id],
     );
@@ -232,7 +243,8 @@ describe('--json prints one value: ', () => {
       scopes: [...scopes],
       locations: [],
     });
-    const [location] = await json('location', 'list', '--merchant', greeting.merchant_id);
+    const merchant = ['--merchant', greeting.merchant_id];
+    const [location = { id: '' }] = await json<Named[]>('location', 'list', ...merchant);
     expect(await json('token', 'grant', credential, '--locations', location.id)).toMatchObject({
       locations: [location.id],
     });
@@ -246,7 +258,7 @@ describe('--json prints one value: ', () => {
   });
 
   test('another demo merchant', async () => {
-    const made = await json('demo');
+    const made = await json<{ merchant_id: string; movements: number }>('demo');
     expect(made).toMatchObject({ locations: 3, products: 60, customers: 40, token });
     expect(made.movements).toBeGreaterThan(300);
     expect(made.merchant_id).not.toBe(greeting.merchant_id);
@@ -254,21 +266,21 @@ describe('--json prints one value: ', () => {
 });
 
 describe('a running service', () => {
-  test('refuses the old token from the next request on when it is rotated without overlap', async () => {
+  test('refuses the old token at once when it is rotated without overlap', async () => {
     const old = await newToken();
-    const rotated = await json('token', 'rotate', old.id, '--overlap', '0');
+    const rotated = await json<Token>('token', 'rotate', old.id, '--overlap', '0');
     expect(rotated).toMatchObject({ id: old.id, token });
     expect((await get('/credential', old.token)).status).toBe(401);
-    expect((await get('/credential', rotated.token)).body.data.id).toBe(old.id);
+    expect((await get<Named>('/credential', rotated.token)).body.data.id).toBe(old.id);
   });
 
   test('admits both tokens for a day when it is rotated without a word', async () => {
     const old = await newToken();
-    const rotated = await json('token', 'rotate', old.id);
+    const rotated = await json<Token>('token', 'rotate', old.id);
     expect((await get('/credential', old.token)).status).toBe(200);
     expect((await get('/credential', rotated.token)).status).toBe(200);
     const [newer, older] = rotated.valid_tokens;
-    const overlap = Date.parse(older.expires_at) - Date.parse(newer.created_at);
+    const overlap = Date.parse(older?.expires_at ?? '') - Date.parse(newer?.created_at ?? '');
     expect(Math.round(overlap / 3_600_000)).toBe(24);
   });
 
@@ -285,17 +297,17 @@ describe('a running service', () => {
   });
 
   test('answers 410 for a customer that was erased', async () => {
-    const customers = await get('/customers?limit=1', greeting.token);
-    const customer = customers.body.data[0].id;
+    const customers = await get<Named[]>('/customers?limit=1', greeting.token);
+    const customer = customers.body.data[0]?.id ?? '';
     const erased = await json('customer', 'erase', customer);
     expect(erased).toEqual({ id: customer, merchant_id: greeting.merchant_id, erased_at: time });
     const answer = await get(`/customers/${customer}`, greeting.token);
-    expect([answer.status, answer.body.error.code]).toEqual([410, 'resource_erased']);
+    expect([answer.status, answer.body.error?.code]).toEqual([410, 'resource_erased']);
     expect(await json('customer', 'erase', customer)).toEqual(erased);
   });
 
   test('has a sound ledger, until a hand has been in the database', async () => {
-    const { id: merchant } = await json('merchant', 'create', '--name', 'Corner Shop');
+    const { id: merchant } = await json<Named>('merchant', 'create', '--name', 'Corner Shop');
     const nothing = { ok: true, levels: 0, movements: 0, differences: [] };
     expect(await json('verify', '--merchant', merchant)).toEqual(nothing);
     const sound = await json('verify', '--merchant', greeting.merchant_id);
@@ -317,7 +329,7 @@ describe('a running service', () => {
   });
 });
 
-test('a command starts the server of a data directory for the moment, and stops it again', async () => {
+test('a command starts the server of a data directory for the moment only', async () => {
   const own = join(directory, 'own');
   const made = await tallybook('merchant', 'create', '--name', 'A', '--data', own);
   expect(made).toMatchObject({ code: 0, stderr: '' });
@@ -326,6 +338,18 @@ test('a command starts the server of a data directory for the moment, and stops 
   const listed = await tallybook('merchant', 'list', '--data', own);
   expect(listed.stdout).toContain('│ A ');
   expect(existsSync(join(own, 'postgres', 'postmaster.pid'))).toBe(false);
+});
+
+test('a command that is interrupted stops the server it has started', async () => {
+  const own = join(directory, 'own');
+  const pidFile = join(own, 'postgres', 'postmaster.pid');
+  const args = [program, 'demo', '--data', own];
+  const child = spawn(process.execPath, args, { env: environment, stdio: 'ignore' });
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  await expect.poll(() => existsSync(pidFile), { interval: 5, timeout: 10_000 }).toBe(true);
+  child.kill('SIGINT');
+  expect(await ended).toBe(130);
+  expect(existsSync(pidFile)).toBe(false);
 });
 
 /** Nothing of the environment of the tests, which may name another database. */
@@ -340,8 +364,7 @@ function tallybook(...args: string[]): Promise<{ code: number; stdout: string; s
   });
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: what is printed is examined member by member.
-async function json(...args: string[]): Promise<any> {
+async function json<Printed>(...args: string[]): Promise<Printed> {
   const { code, stdout, stderr } = await tallybook(...args, '--data', data, '--json');
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return JSON.parse(stdout);
@@ -351,14 +374,17 @@ function newToken(...options: string[]) {
   const defaults = { '--scopes': 'all', '--locations': 'all' };
   const rest = Object.entries(defaults).filter(([name]) => !options.includes(name));
   const merchant = ['--merchant', greeting.merchant_id, '--name', 'till'];
-  return json('token', 'create', ...merchant, ...rest.flat(), ...options);
+  return json<Token>('token', 'create', ...merchant, ...rest.flat(), ...options);
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: answers are examined member by member.
-async function get(path: string, bearer: string): Promise<{ status: number; body: any }> {
+async function get<Data>(
+  path: string,
+  bearer: string,
+): Promise<{ status: number; body: { data: Data; error?: { code: string } } }> {
   const headers = { authorization: `Bearer ${bearer}` };
   const response = await fetch(`${greeting.base_url}${path}`, { headers });
-  return { status: response.status, body: await response.json() };
+  const body = (await response.json()) as { data: Data };
+  return { status: response.status, body };
 }
 
 async function tamper(): Promise<void> {

@@ -29,7 +29,7 @@ export function defineServe(program: Command): void {
 async function serve(flags: ServeFlags): Promise<void> {
   const config = readConfig(flags);
   const { endOnUnexpected, runUntilSignal, start } = await import('../main.ts');
-  const { createLog } = await import('../http/log.ts');
+  const { createLog } = await import('../log.ts');
   const log = createLog(config.logLevel);
   endOnUnexpected(log);
   const early = holdSignals(config);

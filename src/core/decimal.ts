@@ -38,7 +38,7 @@ export function quantityFault(text: string): { code: DetailCode; message: string
   return undefined;
 }
 
-/** The canonical form of a string that `quantityFault` accepts, or of a number the database gave. */
+/** The canonical form of what `quantityFault` accepts, or of a number the database gave. */
 export function canonicalQuantity(text: string): Quantity {
   return print(parse(text));
 }

@@ -84,8 +84,10 @@ function timeZoneFault(text: string): Fault | undefined {
   }
 }
 
-const dateTime =
-  /^(\d{4})-(\d{2})-(\d{2})[Tt]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
+const clock = '(?:[01]\\d|2[0-3]):[0-5]\\d';
+const dateTime = new RegExp(
+  `^(\\d{4})-(\\d{2})-(\\d{2})[Tt]${clock}:[0-5]\\d(?:\\.\\d{1,9})?(?:[Zz]|[+-]${clock})$`,
+);
 
 /** RFC 3339, without leap seconds and without the year 0, which PostgreSQL does not have. */
 function dateTimeFault(text: string): Fault | undefined {

@@ -56,7 +56,7 @@ export const limits = {
   /** One merchant may queue this many writes, far above the promised 256. */
   queuedPerMerchantMax: 1_024,
   queuedTotalMax: 8_192,
-  /** A write that waited this long for its turn is refused: the queue is longer than we can serve. */
+  /** A write that waited this long is refused: the queue is longer than we can serve. */
   queueWaitMax: 5_000,
   /** Larger batches gain nothing and make everyone in them wait for the slowest. */
   batchCommandsMax: 128,

@@ -13,9 +13,9 @@ export const pageQuery = {
     default: limits.pageSizeDefault,
     description: 'How many to return. It may change between pages.',
   }),
+  // Any text up to what a URL holds: what is no cursor is an invalid cursor, however long it is.
   cursor: Type.String({
-    minLength: 1,
-    maxLength: 1024,
+    maxLength: limits.urlBytesMax,
     description: 'meta.next_cursor of the page before, with the same filters.',
   }),
 };

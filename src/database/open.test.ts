@@ -57,7 +57,7 @@ describe('a data directory', () => {
     await third.close();
   });
 
-  test('that holds no database is refused to a command that needs one, and stays as it is', async () => {
+  test('that holds no database is refused to a command that needs one, and not made', async () => {
     const config = readConfig({ data: join(directory, 'mistyped') }, {});
     const opening = openStore(config, quietLog(), undefined, {
       purpose: 'command',

@@ -4,7 +4,8 @@
 import { type Config, type Storage, UsageError } from '../config.ts';
 import type { FailureKind } from '../core/statement.ts';
 import { connectDatabase, type Database } from './connect.ts';
-import { isInitialised, startEmbeddedServer } from './embedded/server.ts';
+import { isInitialised } from './embedded/directory.ts';
+import { startEmbeddedServer } from './embedded/server.ts';
 import { migrate, readMigrations } from './migrate.ts';
 import { findDatabase, reasonOf } from './reach.ts';
 import { assertSafe } from './role.ts';

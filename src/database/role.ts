@@ -29,7 +29,7 @@ const rights = `
   grant update (quantity, sequence, last_movement_id, updated_at) on inventory_levels to %ROLE%;
 `;
 
-/** Creates the service's role if need be and gives it its rights. Returns whether it is the owner. */
+/** Creates the service's role if need be, with its rights. Returns whether it is the owner. */
 export async function ensureServiceRole(owner: pg.Client, serviceUrl: string): Promise<boolean> {
   const service = new pg.Client({ connectionString: serviceUrl });
   const name = service.user ?? '';
@@ -74,7 +74,8 @@ export async function assertSafe(serviceUrl: string, schemaVersion: number): Pro
       current_setting('server_version_num') as version, current_setting('fsync') as fsync,
       current_setting('full_page_writes') as full_page_writes,
       current_setting('synchronous_commit') as synchronous_commit,
-      current_setting('transaction_isolation') as isolation, current_setting('timezone') as timezone,
+      current_setting('transaction_isolation') as isolation,
+      current_setting('timezone') as timezone,
       current_setting('lock_timeout') as lock_timeout,
       current_setting('statement_timeout') as statement_timeout,
       current_setting('idle_in_transaction_session_timeout') as idle_timeout,

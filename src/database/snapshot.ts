@@ -32,7 +32,7 @@ export async function schemaSnapshot(url: string): Promise<string> {
   }
 }
 
-const header = `-- Generated from the migrations. Do not edit: write a migration, then generate it again.
+const header = `-- Generated from the migrations. Do not edit: write a migration and generate again.
 -- Each table with its columns, constraints, indexes and triggers; the functions at the end.`;
 
 interface NamedRow {

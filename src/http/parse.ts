@@ -157,8 +157,13 @@ type NameUnknown = (field: string) => DetailCode;
 function detailsOf(errors: readonly ErrorObject[], nameUnknown: NameUnknown): Detail[] {
   const byField = new Map<string, Detail>();
   // A union of something and null reports both branches; the branch that is not null matters.
+  const unions = new Set(
+    errors.filter(({ keyword }) => keyword === 'anyOf').map(({ instancePath }) => instancePath),
+  );
   for (const error of errors) {
-    if (error.keyword === 'anyOf' || isNullBranch(error, errors)) continue;
+    const { keyword, params, instancePath } = error;
+    const isNullBranch = keyword === 'type' && params.type === 'null' && unions.has(instancePath);
+    if (keyword === 'anyOf' || isNullBranch) continue;
     const detail = detailOf(error, nameUnknown);
     const name = detail.field ?? '';
     if (!byField.has(name)) byField.set(name, detail);
@@ -166,16 +171,12 @@ function detailsOf(errors: readonly ErrorObject[], nameUnknown: NameUnknown): De
   return [...byField.values()];
 }
 
-function isNullBranch(error: ErrorObject, errors: readonly ErrorObject[]): boolean {
-  const expectsNull = error.keyword === 'type' && error.params.type === 'null';
-  return (
-    expectsNull &&
-    errors.some((other) => other.keyword === 'anyOf' && other.instancePath === error.instancePath)
-  );
-}
-
 function detailOf(error: ErrorObject, nameUnknown: NameUnknown): Detail {
-  const field = error.instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/');
+  const field = error.instancePath
+    .slice(1)
+    .replaceAll('/', '.')
+    .replaceAll('~1', '/')
+    .replaceAll('~0', '~');
   const { params } = error;
   switch (error.keyword) {
     case 'required':
@@ -238,7 +239,7 @@ function withArticle(type: string): string {
   return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 
-/** The filters of a query in a canonical order, without where the page starts and how long it is. */
+/** The filters of a query in a canonical order, without the page's start and length. */
 export function canonicalFilters(query: Record<string, unknown>): string {
   const filters = Object.entries(query)
     .filter(([name]) => name !== 'limit' && name !== 'cursor')

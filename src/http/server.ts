@@ -135,8 +135,8 @@ function takeOverRequests(
     request.raw.headers['content-type'] = 'application/octet-stream';
     checkMessage(request.raw);
   });
-  // At the answer, not at the request: one that was under way when draining began must not leave its
-  // connection open behind it.
+  // At the answer, not at the request: one that was under way when draining began must not leave
+  // its connection open behind it.
   app.addHook('onSend', async (_request, reply) => {
     if (state.isDraining) void reply.header('Connection', 'close');
   });

@@ -31,7 +31,8 @@ const key = 'Idempotency-Key: 0123456789abcdef\r\n';
 const get = (path: string, headers = '') =>
   `GET ${path} HTTP/1.1\r\n${host}${auth()}${headers}\r\n`;
 const post = (headers: string, content = '') =>
-  `POST /api/v1/inventory/adjustments HTTP/1.1\r\n${host}${auth()}${json}${key}${headers}\r\n${content}`;
+  'POST /api/v1/inventory/adjustments HTTP/1.1\r\n' +
+  `${host}${auth()}${json}${key}${headers}\r\n${content}`;
 
 /** One refusal in the common form, and nothing done. */
 async function expectRefusal(found: RawExchange, status: number, code: string) {

@@ -47,7 +47,7 @@ const movement = (members: Record<string, string>) => {
     values (${Object.values(columns).join(', ')})`;
 };
 
-describe('by the hand of the owner, with the constraints in force, it cannot be committed that', () => {
+describe('not even by the hand of the owner can it be committed that', () => {
   const cases: [string, () => string][] = [
     ['a level differs from its ledger', () => 'update inventory_levels set quantity = 99'],
     [

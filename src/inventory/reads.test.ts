@@ -84,7 +84,7 @@ describe('levels', () => {
     });
   });
 
-  test('need a location that is granted, and say the same of unknown and ungranted ones', async () => {
+  test('need a granted location, and say the same of unknown and ungranted ones', async () => {
     expect((await api.get('/inventory/levels')).code).toBe('missing_parameter');
     const clerk = service.api.as(
       (await service.given.credential(merchant, { locations: [store] })).token,

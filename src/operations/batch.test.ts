@@ -90,8 +90,8 @@ describe('one level', () => {
     );
     expect(answers.map((answer) => answer?.status)).toEqual(Array(400).fill(201));
     const rows = await service.db.sql<{ sequence: string; id: string; chained: boolean }>(
-      `select sequence, id, quantity_before = coalesce(lag(quantity_after) over (order by sequence), 0)
-         as chained from inventory_movements where product_id = $1 order by sequence`,
+      `select sequence, id, quantity_before =
+         coalesce(lag(quantity_after) over (order by sequence), 0) as chained from inventory_movements where product_id = $1 order by sequence`,
       [product],
     );
     expect(rows.map((row) => Number(row.sequence))).toEqual(
@@ -102,7 +102,8 @@ describe('one level', () => {
     expect(ids).toEqual([...ids].sort());
     const [level] = await service.db.sql(
       `select l.quantity = sum(m.quantity_delta) as equal, l.sequence
-       from inventory_levels l join inventory_movements m using (merchant_id, product_id, location_id)
+       from inventory_levels l
+       join inventory_movements m using (merchant_id, product_id, location_id)
        where l.product_id = $1 group by l.quantity, l.sequence`,
       [product],
     );

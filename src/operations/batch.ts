@@ -119,7 +119,7 @@ async function save(
   if (answer !== 'COMMIT') throw new Error(`the database answered ${answer} to COMMIT`);
 }
 
-/** The statement with its own check of how many rows it changed, so that no extra trip is needed. */
+/** The statement with its own check of how many rows it changed: no extra trip is needed. */
 function expectingRows(statement: SaveStatement): Statement {
   return {
     name: statement.name,

@@ -1,6 +1,6 @@
-// The write path: every write of the service goes through `perform`. It joins twins in flight, lines
-// commands up for the workers, and turns what became of them into answers. A replay presents the
-// current state of the resource, read after the batch has committed.
+// The write path: every write of the service goes through `perform`. It joins twins in flight,
+// lines commands up for the workers, and turns what became of them into answers. A replay presents
+// the current state of the resource, read after the batch has committed.
 
 import type { AnyWriteEndpoint, Command } from '../core/endpoint.ts';
 import { limits } from '../core/limits.ts';

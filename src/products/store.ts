@@ -185,7 +185,7 @@ const filtered = `
     and ($8::tsquery is null or p.search @@ $8)`;
 
 /**
- * Rows changed since a time, in two walks: those created updatedAfter, which lie together at the end of
+ * Rows changed since a time, in two walks: those created since, which lie together at the end of
  * the IDs, and older ones. In one walk the database takes them for evenly spread and may read all
  * that comes before them.
  */

@@ -20,7 +20,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
-import { type EmbeddedServer, isInitialised, startEmbeddedServer } from './server.ts';
+import { isInitialised } from './directory.ts';
+import { type EmbeddedServer, startEmbeddedServer } from './server.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'tallybook-test-'));
 // Lets the server's own user through, as a directory of an operator's would.

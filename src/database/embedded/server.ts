@@ -5,12 +5,10 @@
 import { chooseAccount } from './account.ts';
 import { type Cluster, makeRoot, preparedCluster } from './cluster.ts';
 import { makeDatabase, ownerUrl, serviceUrl } from './connection.ts';
-import { isInitialised, layoutOf } from './directory.ts';
+import { layoutOf } from './directory.ts';
 import { type Joined, type JoinOptions, joinServer, type Log } from './join.ts';
 import { withLock } from './lock.ts';
 import { Supervisor } from './supervisor.ts';
-
-export { isInitialised };
 
 export interface EmbeddedServer {
   /** The owner of the database `tallybook`, over the Unix socket. */

@@ -1,5 +1,5 @@
-// The pages that `doc_url` of an error leads to, made from the problem table: docs/errors.md for the
-// repository and HTML for /docs/errors. Each code is a heading, so its anchor is the code itself.
+// The pages that `doc_url` of an error leads to, made from the problem table: docs/errors.md for
+// the repository and HTML for /docs/errors. Each code is a heading, its anchor the code itself.
 
 import { createHash } from 'node:crypto';
 import { detailKinds, isRetryable, type ProblemCode, problemKinds } from '../../core/problem.ts';
@@ -20,9 +20,9 @@ const rows: readonly ErrorRow[] = (Object.keys(problemKinds) as ProblemCode[]).m
 const detailRows = Object.entries(detailKinds).map(([code, meaning]) => ({ code, meaning }));
 
 const introduction =
-  'Every error answer has this form. `code` is stable: branch on it, and treat one you do not know ' +
-  'by its status. `details` names everything that is wrong, at once. `meta.operation_id` is there ' +
-  'when the refusal is bound to the Idempotency-Key: a new attempt then needs a new key.';
+  'Every error answer has this form. `code` is stable: branch on it, and treat one you do not ' +
+  'know by its status. `details` names everything that is wrong, at once. `meta.operation_id` is ' +
+  'there when the refusal is bound to the Idempotency-Key: a new attempt then needs a new key.';
 
 const sample = `{
   "error": {
@@ -46,8 +46,8 @@ const retrySentence = (isRetry: boolean): string =>
   isRetry ? 'Yes, the same request with the same key.' : 'No.';
 
 const detailsSentence =
-  'The codes of single entries in `details`, besides the codes above. A client that does not know ' +
-  'one shows its `message`.';
+  'The codes of single entries in `details`, besides the codes above. A client that does not ' +
+  'know one shows its `message`.';
 
 /** The text of docs/errors.md. */
 export function errorsMarkdown(): string {
@@ -96,6 +96,7 @@ const style = `
 /** Only this page's own style is let in, by its hash. */
 export const errorsPolicy = [
   "default-src 'none'",
+  'img-src data:',
   `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
   "base-uri 'none'",
   "form-action 'none'",

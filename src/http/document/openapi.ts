@@ -110,8 +110,9 @@ const bearerScheme = {
   type: 'http',
   scheme: 'bearer',
   description:
-    'A personal access token (`tb_pat_…`) or an OAuth access token (`tb_oat_…`); both are opaque. ' +
-    `What a credential may do is said by its scopes: ${scopes.map((one) => `\`${one}\``).join(', ')}. ` +
+    'A personal access token (`tb_pat_…`) or an OAuth access token (`tb_oat_…`); both are ' +
+    'opaque. Its scopes say what a credential may do: ' +
+    `${scopes.map((one) => `\`${one}\``).join(', ')}. ` +
     'No scope implies another one. Inventory and locations also need a grant of the location.',
 };
 
@@ -132,10 +133,10 @@ each location, with every movement that led to it.
 ## Writes
 
 Every write carries the header \`Idempotency-Key\`. The same key with the same request does nothing
-a second time: it answers the same resource, as it is now, and the same operation (\`op_…\`), marked
-\`Idempotent-Replayed: true\`. The same key with another request answers 409. After a time-out or a
-5xx, send the same request with the same key. Keys belong to the credential, the merchant and the
-kind of operation, and do not expire.
+a second time: it answers the same resource, as it is now, and the same operation (\`op_…\`),
+marked \`Idempotent-Replayed: true\`. The same key with another request answers 409. After a
+time-out or a 5xx, send the same request with the same key. Keys belong to the credential, the
+merchant and the kind of operation, and do not expire.
 
 ## Collections
 

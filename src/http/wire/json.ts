@@ -193,7 +193,7 @@ class Decoder {
   }
 }
 
-/** Whether every surrogate has its partner (String.prototype.isWellFormed needs a newer library). */
+/** Whether every surrogate has its partner (`isWellFormed` of strings needs a newer library). */
 function isWellFormed(text: string): boolean {
   return !/[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/.test(text);
 }

@@ -2,7 +2,7 @@
 // e-mail addresses, paths with IDs, or bodies.
 
 import { type Logger, pino } from 'pino';
-import type { RequestRecord } from './server.ts';
+import type { RequestRecord } from './http/server.ts';
 
 /** What waits for a reader that has stopped reading; beyond it lines are dropped, not requests. */
 const bufferedBytesMax = 4 * 1024 * 1024;

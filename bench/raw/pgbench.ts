@@ -1,0 +1,91 @@
+// The raw figures by pgbench. It logs every transaction, so that the figures cover the same kind of
+// window as the service's: whole seconds after the new connections have planned and compiled.
+
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { type Measured, measured } from '../measure.ts';
+import { runProgram } from '../setup/program.ts';
+import type { RawStatement } from './statement.ts';
+
+interface PgbenchJob {
+  readonly url: string;
+  readonly directory: string;
+  readonly statement: RawStatement;
+  readonly clients: number;
+  readonly seconds: number;
+  readonly rampSeconds: number;
+}
+
+export async function runPgbench(pgbench: string, job: PgbenchJob): Promise<Measured> {
+  const { statement, clients, seconds, rampSeconds } = job;
+  const cwd = join(job.directory, 'pgbench');
+  await rm(cwd, { recursive: true, force: true });
+  await mkdir(cwd);
+  const { text, constants, products } = statement;
+  // A statement is one line: pgbench ends it at the semicolon, and blanks mean nothing here.
+  const script = `\\set n random(1, ${products})\n${text.replace(/\s+/g, ' ')};\n`;
+  await writeFile(join(cwd, 'script.sql'), script);
+  await runProgram(
+    pgbench,
+    [
+      ...['--no-vacuum', '--protocol=prepared', '--file=script.sql'],
+      ...['--log', '--log-prefix=transactions'],
+      `--client=${clients}`,
+      `--jobs=${Math.min(clients, availableParallelism())}`,
+      `--time=${seconds + rampSeconds}`,
+      ...Object.entries(constants).map(([name, value]) => `--define=${name}=${value}`),
+    ],
+    { limitMs: (seconds + rampSeconds) * 1_000 + 20_000, cwd, env: connection(job.url) },
+  );
+  return measuredByLog(await transactions(cwd), seconds);
+}
+
+/** As libpq reads it; a password on the command line would show in the list of processes. */
+function connection(url: string): Record<string, string> {
+  const { username, password, port, pathname, hostname, searchParams } = new URL(url);
+  return {
+    PGHOST: searchParams.get('host') ?? hostname,
+    PGPORT: port,
+    PGUSER: decodeURIComponent(username),
+    PGPASSWORD: decodeURIComponent(password),
+    PGDATABASE: pathname.slice(1),
+    PGSSLMODE: 'disable',
+  };
+}
+
+interface Transactions {
+  /** When each ended, in microseconds. */
+  readonly ends: Float64Array;
+  /** How long each took, in microseconds. */
+  readonly durations: Float64Array;
+  readonly failures: readonly string[];
+}
+
+/** A line is: client, transaction, duration, script, second and microsecond of its end. */
+async function transactions(directory: string): Promise<Transactions> {
+  const names = (await readdir(directory)).filter((name) => name.startsWith('transactions.'));
+  const texts = await Promise.all(names.map((name) => readFile(join(directory, name), 'utf8')));
+  const lines = texts.flatMap((text) => text.trimEnd().split('\n')).filter((line) => line !== '');
+  const fields = lines.map((line) => line.split(' '));
+  const good = fields.filter(([, , duration = '']) => /^[0-9]+$/.test(duration));
+  return {
+    ends: Float64Array.from(
+      good,
+      ([, , , , second, micro]) => Number(second) * 1e6 + Number(micro),
+    ),
+    durations: Float64Array.from(good, ([, , duration]) => Number(duration)),
+    failures: lines.filter((_, index) => !/^[0-9]+$/.test(fields[index]?.[2] ?? '')),
+  };
+}
+
+/** The window is the last `seconds` before the last transaction ended: all clients were at work. */
+function measuredByLog({ ends, durations, failures }: Transactions, seconds: number): Measured {
+  const last = ends.reduce((latest, end) => Math.max(latest, end), 0);
+  const from = last - seconds * 1e6;
+  const latencies = durations.filter((_, index) => (ends[index] ?? 0) > from);
+  return measured(
+    latencies.map((duration) => duration / 1_000),
+    { seconds, total: ends.length, errors: failures.length, firstError: failures[0] },
+  );
+}

@@ -1,0 +1,89 @@
+// The service as an operator runs it: its own process, from what `npm run build` has made.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { runProgram } from './program.ts';
+
+const program = fileURLToPath(new URL('../../bin/tallybook.js', import.meta.url));
+const startLimitMs = 30_000;
+const stopLimitMs = 30_000;
+const verifyLimitMs = 600_000;
+
+export interface BenchService {
+  readonly pid: number;
+  readonly host: string;
+  readonly port: number;
+  /** The end of its log: warnings and failures, for requests are not logged. */
+  log(): string;
+  stop(): Promise<void>;
+}
+
+/** Requests are not logged: what a log costs depends on where it is written to. */
+const environment = {
+  PATH: process.env.PATH ?? '',
+  TALLYBOOK_LOG_LEVEL: 'warn',
+  TALLYBOOK_SECRET: 'a benchmark has no secrets: all is thrown away',
+};
+
+/** @throws Error with the service's own words when it does not start. */
+export async function startService(databaseUrl: string): Promise<BenchService> {
+  const child = spawn(
+    process.execPath,
+    [program, 'serve', '--json', '--port', '0', '--database-url', databaseUrl],
+    { env: environment, stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  let log = '';
+  child.stderr.on('data', (chunk) => {
+    log = (log + String(chunk)).slice(-4_000);
+  });
+  const isGone = () => child.exitCode !== null || child.signalCode !== null;
+  const stop = async () => {
+    if (isGone()) return;
+    const patience = setTimeout(() => child.kill('SIGKILL'), stopLimitMs);
+    const gone = once(child, 'exit');
+    child.kill('SIGTERM');
+    await gone;
+    clearTimeout(patience);
+  };
+  try {
+    const greeting = await greetingOf(child);
+    const { hostname, port } = new URL(greeting.base_url);
+    return { pid: child.pid ?? 0, host: hostname, port: Number(port), log: () => log, stop };
+  } catch (error) {
+    await stop();
+    throw new Error(`the service did not start: ${log}`, { cause: error });
+  }
+}
+
+async function greetingOf(child: ReturnType<typeof spawn>): Promise<{ base_url: string }> {
+  let output = '';
+  const printed = new Promise<{ base_url: string }>((resolve) => {
+    child.stdout?.on('data', (chunk) => {
+      output += String(chunk);
+      if (output.endsWith('\n')) resolve(JSON.parse(output));
+    });
+  });
+  const abort = AbortSignal.timeout(startLimitMs);
+  const ended = once(child, 'exit', { signal: abort }).then(([code]) => {
+    throw new Error(`it ended with ${code}`);
+  });
+  return Promise.race([printed, ended]);
+}
+
+export interface Verification {
+  readonly ok: boolean;
+  readonly levels: number;
+  readonly movements: number;
+  readonly differences: readonly unknown[];
+}
+
+/** What `tallybook verify` says of the ledger. */
+export async function verifyLedger(databaseUrl: string): Promise<Verification> {
+  const args = [program, 'verify', '--json', '--database-url', databaseUrl];
+  const output = await runProgram(process.execPath, args, {
+    limitMs: verifyLimitMs,
+    alsoGood: [1],
+  });
+  return JSON.parse(output) as Verification;
+}

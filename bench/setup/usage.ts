@@ -1,0 +1,53 @@
+// What processes have used so far, read from /proc. Elsewhere it is unknown, and left out.
+
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Milliseconds of processor time, by programs and by the system on their behalf. */
+export function processorMs(pid: number): number | undefined {
+  const times = timesOf(String(pid));
+  return times === undefined ? undefined : times.own;
+}
+
+/** The same for a process with its children, those that have ended among them. */
+export function familyProcessorMs(pid: number | undefined): number | undefined {
+  const parent = timesOf(String(pid));
+  if (parent === undefined) return undefined;
+  const children = readdirSync('/proc')
+    .filter((name) => /^[0-9]+$/.test(name))
+    .map(timesOf)
+    .filter((times) => times?.parent === pid)
+    .map((times) => times?.own ?? 0);
+  return children.reduce((sum, own) => sum + own, parent.own + parent.ended);
+}
+
+/** Bytes of memory that are in use now. */
+export function residentBytes(pid: number): number | undefined {
+  const [, kilobytes] = /^VmRSS:\s*([0-9]+) kB$/m.exec(read(`/proc/${pid}/status`) ?? '') ?? [];
+  return kilobytes === undefined ? undefined : Number(kilobytes) * 1_024;
+}
+
+/** Linux counts in hundredths of a second wherever Node runs. */
+const msPerTick = 10;
+
+function timesOf(pid: string): { parent: number; own: number; ended: number } | undefined {
+  const text = read(`/proc/${pid}/stat`);
+  if (text === undefined) return undefined;
+  // The second field is a name in parentheses, which may hold anything.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const [userTicks = 0, systemTicks = 0, endedUser = 0, endedSystem = 0] = fields
+    .slice(11, 15)
+    .map(Number);
+  return {
+    parent: Number(fields[1]),
+    own: (userTicks + systemTicks) * msPerTick,
+    ended: (endedUser + endedSystem) * msPerTick,
+  };
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,73 @@
+// The results as a table that reads well in a terminal and is also Markdown, to be pasted.
+
+import type { Comparison } from './results.ts';
+
+const head = [
+  'Case',
+  'Conn.',
+  'Requests/s (min–max)',
+  'p50 ms',
+  'p99 ms',
+  'Errors',
+  'CPU ms/req. service',
+  'database',
+  'Memory MB',
+  'Raw/s (clients)',
+  'p50 ms',
+  'database',
+  'Service ÷ raw',
+];
+
+export function tableOf(comparisons: readonly Comparison[]): string {
+  return markdown([head, ...comparisons.map(rowOf)], 1);
+}
+
+function rowOf({ title, connections, service, raw, ratio }: Comparison): string[] {
+  const { median, min, max } = service.perSecond;
+  return [
+    title,
+    String(connections),
+    `${whole(median)} (${whole(min)}–${whole(max)})`,
+    decimals(service.p50Ms, 2),
+    decimals(service.p99Ms, 2),
+    String(service.errors),
+    decimals(service.serviceMsPerRequest, 3),
+    decimals(service.databaseMsPerRequest, 3),
+    decimals(megabytes(service.residentBytes), 0),
+    raw === undefined ? '–' : `${whole(raw.perSecond.median)} (${raw.clients})`,
+    decimals(raw?.p50Ms, 2),
+    decimals(raw?.databaseMsPerRequest, 3),
+    decimals(ratio, 2),
+  ];
+}
+
+/** Columns of equal width, all but the first `texts` aligned to the right. */
+export function markdown(rows: readonly (readonly string[])[], texts: number): string {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => (row[column] ?? '').length)),
+  );
+  const line = (row: readonly string[]) =>
+    `| ${widths
+      .map((width, column) => {
+        const cell = row[column] ?? '';
+        return column < texts ? cell.padEnd(width) : cell.padStart(width);
+      })
+      .join(' | ')} |`;
+  const rule = widths.map((width, column) =>
+    column < texts ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`,
+  );
+  const [first = [], ...rest] = rows;
+  return [line(first), line(rule), ...rest.map(line)].join('\n');
+}
+
+function whole(number: number): string {
+  return Math.round(number).toLocaleString('en');
+}
+
+export function decimals(number: number | undefined, places: number): string {
+  return number === undefined ? '–' : number.toFixed(places);
+}
+
+function megabytes(bytes: number | undefined): number | undefined {
+  return bytes === undefined ? undefined : bytes / (1_024 * 1_024);
+}
