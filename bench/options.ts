@@ -28,7 +28,7 @@ export const usage = `Usage: npm run bench -- [options]
 
   --quick              a run of less than a minute
   --seconds N          per measurement, 1 to 60 (default 3; quick 1)
-  --rounds N           repetitions, 1 to 20 (default 3)
+  --rounds N           repetitions, 1 to 20 (default 3; quick 2)
   --connections A,B    HTTP connections, each 1 to 256 (default 1,64)
   --clients A,B        database clients of the raw figures, each 1 to 90
                        (default 16,32,64; quick 32)
@@ -60,7 +60,7 @@ export function readOptions(argv: readonly string[]): Options | undefined {
   });
   if (values.help) return undefined;
   const { quick } = values;
-  const rounds = numberOf('--rounds', values.rounds ?? '3', 1, 20);
+  const rounds = numberOf('--rounds', values.rounds ?? (quick ? '2' : '3'), 1, 20);
   return {
     quick,
     seconds: numberOf('--seconds', values.seconds ?? (quick ? '1' : '3'), 1, 60),

@@ -37,7 +37,7 @@ async function withSettings(): Promise<string> {
     '\n',
   );
   return page.replace(
-    /<!-- settings -->[^]*<!-- \/settings -->/,
+    /<!-- settings -->.*<!-- \/settings -->/s,
     () => `<!-- settings -->\n${table}\n<!-- /settings -->`,
   );
 }
