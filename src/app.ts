@@ -32,12 +32,6 @@ export const endpoints: readonly Endpoint[] = [
   ...accessEndpoints,
 ];
 
-/**
- * Write workers of one process, each with one connection. Two per merchant at most: one batch
- * commits while the next one loads.
- */
-export const writeWorkers = 4;
-
 export interface ServiceOptions {
   readonly database: Database;
   /** The key of cursors, the same on every node. */
@@ -65,7 +59,7 @@ export function createService(options: ServiceOptions): Service {
   const dispatcher = new Dispatcher({
     writer: database.writer,
     reader: database.reader,
-    workers: writeWorkers,
+    workers: limits.writeWorkers,
     ...(options.onBatch === undefined ? {} : { onBatch: options.onBatch }),
   });
   const submitter = new Submitter(dispatcher, database.reader);

@@ -98,11 +98,13 @@ describe('the log', () => {
 
   test('does not hold up or break anything when nobody reads it', async () => {
     service.child.stderr?.pause();
-    const answers = await Promise.all(
-      Array.from({ length: 2_000 }, () => api.get('/credential').then((answer) => answer.status)),
-    );
+    const statuses = new Set<number>();
+    for (let wave = 0; wave < 40; wave += 1) {
+      const answers = await Promise.all(Array.from({ length: 50 }, () => api.get('/credential')));
+      for (const { status } of answers) statuses.add(status);
+    }
     service.child.stderr?.resume();
-    expect(new Set(answers)).toEqual(new Set([200]));
+    expect(statuses).toEqual(new Set([200]));
   });
 });
 

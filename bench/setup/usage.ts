@@ -10,14 +10,20 @@ export function processorMs(pid: number): number | undefined {
 
 /** The same for a process with its children, those that have ended among them. */
 export function familyProcessorMs(pid: number | undefined): number | undefined {
-  const parent = timesOf(String(pid));
-  if (parent === undefined) return undefined;
-  const children = readdirSync('/proc')
-    .filter((name) => /^[0-9]+$/.test(name))
-    .map(timesOf)
-    .filter((times) => times?.parent === pid)
-    .map((times) => times?.own ?? 0);
-  return children.reduce((sum, own) => sum + own, parent.own + parent.ended);
+  for (;;) {
+    const before = timesOf(String(pid));
+    if (before === undefined) return undefined;
+    const children = readdirSync('/proc')
+      .filter((name) => /^[0-9]+$/.test(name))
+      .map(timesOf)
+      .filter((times) => times?.parent === pid)
+      .map((times) => times?.own ?? 0);
+    // A child that ended in between would be counted twice, or not at all.
+    const after = timesOf(String(pid));
+    if (after?.ended === before.ended) {
+      return children.reduce((sum, own) => sum + own, after.own + after.ended);
+    }
+  }
 }
 
 /** Bytes of memory that are in use now. */

@@ -10,7 +10,7 @@ export const credentialKinds = ['personal_access_token', 'oauth_access_token'] a
 const Named = (kind: 'merchant' | 'application', description: string) =>
   Type.Object({ id: id(kind, 'Its ID.'), name: Type.String() }, { description });
 
-export const Credential = Type.Object(
+const Credential = Type.Object(
   {
     id: id('credential', 'Stays the same when the token is rotated.'),
     kind: oneOf(credentialKinds, 'What the token is.'),

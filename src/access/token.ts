@@ -8,7 +8,7 @@ const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const randomLength = 40;
 const checksumLength = 6;
 
-export const tokenShape = /^tb_(?:pat|oat)_[0-9A-Za-z]{46}$/;
+const tokenShape = /^tb_(?:pat|oat)_[0-9A-Za-z]{46}$/;
 
 export function mintToken(kind: 'pat' | 'oat'): string {
   const body = `tb_${kind}_${randomText(randomLength)}`;

@@ -64,7 +64,6 @@ export interface WriteContract<Body extends TObject = TObject> extends ContractB
 
 export type Contract = MemberContract | CollectionContract | WriteContract;
 
-export type BodyOf<C> = C extends WriteContract<infer B> ? Static<B> : never;
 export type QueryOf<C> = C extends CollectionContract<infer Q> ? Static<Q> : never;
 
 export const member = (contract: Omit<MemberContract, 'kind'>): MemberContract => ({

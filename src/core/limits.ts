@@ -58,6 +58,11 @@ export const limits = {
   queuedTotalMax: 8_192,
   /** A write that waited this long is refused: the queue is longer than we can serve. */
   queueWaitMax: 5_000,
+  /**
+   * Workers of one process, each with one connection while it runs a batch. A merchant gets half of
+   * them: one batch commits while the next one loads.
+   */
+  writeWorkers: 4,
   /** Larger batches gain nothing and make everyone in them wait for the slowest. */
   batchCommandsMax: 128,
   /** An attempt of a batch is repeated at most this often with the same operation IDs. */

@@ -27,7 +27,7 @@ const phone = text('phone', { max: 16 }, 'A telephone number in E.164 form.');
 const note = text('text', { max: 2000 }, 'A note of your own.');
 const status = oneOf(statuses, 'Archived customers stay readable and keep their external ID.');
 
-export const Customer = Type.Object(
+const Customer = Type.Object(
   {
     id: id('customer', 'Its ID.'),
     name: Type.String({ description: 'The name.' }),

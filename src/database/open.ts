@@ -2,6 +2,7 @@
 // over. What this opens it also closes, the private server included, unless others still use it.
 
 import { type Config, type Storage, UsageError } from '../config.ts';
+import { limits } from '../core/limits.ts';
 import type { FailureKind } from '../core/statement.ts';
 import { connectDatabase, type Database } from './connect.ts';
 import { isInitialised } from './embedded/directory.ts';
@@ -11,8 +12,8 @@ import { findDatabase, reasonOf } from './reach.ts';
 import { assertSafe } from './role.ts';
 import { keptSecret, newSecret } from './secret.ts';
 
-/** Above the number of write workers in app.ts: the operator's own writes need one as well. */
-const writeConnectionsMax = 8;
+/** The operator's own small transactions need a connection besides the workers. */
+const writeConnectionsMax = limits.writeWorkers + 1;
 
 export interface Log {
   info(event: Record<string, unknown>, message: string): void;

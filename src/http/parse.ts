@@ -3,7 +3,7 @@
 // which mean the same are equal.
 
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
-import type { TObject, TSchema } from 'typebox';
+import type { TSchema } from 'typebox';
 import type { CollectionContract, WriteContract } from '../core/contract.ts';
 import { canonicalQuantity } from '../core/decimal.ts';
 import { type Format, formats, utcTime } from '../core/format.ts';
@@ -247,5 +247,3 @@ export function canonicalFilters(query: Record<string, unknown>): string {
     .sort(([a], [b]) => (String(a) < String(b) ? -1 : 1));
   return JSON.stringify(filters);
 }
-
-export type BodySchema = TObject;

@@ -2,7 +2,7 @@
 // form. What is not a Problem is an unexpected failure: its cause is logged, never sent.
 
 import type { FastifyReply } from 'fastify';
-import { isRetryable, Problem, problemKinds } from '../core/problem.ts';
+import { isRetryable, Problem } from '../core/problem.ts';
 import { DatabaseFailure } from '../core/statement.ts';
 import { overloaded } from '../operations/queue.ts';
 
@@ -92,6 +92,3 @@ function frameworkProblem(error: unknown): Problem | undefined {
   if (!isClientFault && error.code !== 'ECONNRESET') return undefined;
   return new Problem('malformed_request', { headers: { Connection: 'close' }, cause: error });
 }
-
-/** The codes a client may meet on any route: the OpenAPI document lists them everywhere. */
-export const statusOf = (code: keyof typeof problemKinds): number => problemKinds[code].status;

@@ -16,14 +16,14 @@ import {
   text,
 } from '../core/schema.ts';
 
-export const reasons = ['stock_count', 'external_adjustment', 'correction'] as const;
+const reasons = ['stock_count', 'external_adjustment', 'correction'] as const;
 
 const productFilter = Type.Array(idIn('product', 'A product.'), {
   maxItems: limits.productFiltersMax,
   description: 'Only these products. Repeat the parameter for each; unknown ones give no row.',
 });
 
-export const Level = Type.Object(
+const Level = Type.Object(
   {
     product_id: id('product', 'The product.'),
     location_id: id('location', 'The location.'),
@@ -59,12 +59,12 @@ const movementMembers = {
   recorded_at: Timestamp('When. Never before the movement that precedes it.'),
 };
 
-export const Movement = Type.Object(movementMembers, {
+const Movement = Type.Object(movementMembers, {
   $id: 'InventoryMovement',
   description: 'A fact: immutable, and one of a chain without gaps.',
 });
 
-export const Adjustment = Type.Object(
+const Adjustment = Type.Object(
   {
     ...movementMembers,
     level: Type.Ref('InventoryLevel'),

@@ -27,7 +27,7 @@ const type = oneOf(types, 'What kind of place.');
 const status = oneOf(statuses, 'Nothing is adjusted at an inactive location; it keeps its code.');
 const timezone = text('time-zone', { max: 64 }, 'An IANA time zone.');
 
-export const Location = Type.Object(
+const Location = Type.Object(
   {
     id: id('location', 'Its ID.'),
     name: Type.String({ description: 'The name.' }),

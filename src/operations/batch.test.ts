@@ -91,7 +91,8 @@ describe('one level', () => {
     expect(answers.map((answer) => answer?.status)).toEqual(Array(400).fill(201));
     const rows = await service.db.sql<{ sequence: string; id: string; chained: boolean }>(
       `select sequence, id, quantity_before =
-         coalesce(lag(quantity_after) over (order by sequence), 0) as chained from inventory_movements where product_id = $1 order by sequence`,
+         coalesce(lag(quantity_after) over (order by sequence), 0) as chained
+       from inventory_movements where product_id = $1 order by sequence`,
       [product],
     );
     expect(rows.map((row) => Number(row.sequence))).toEqual(

@@ -17,7 +17,7 @@ const Details = Type.Unsafe<object[]>({
   description: 'The details of that answer.',
 });
 
-export const Operation = Type.Object(
+const Operation = Type.Object(
   {
     id: id('operation', 'Its ID, as meta.operation_id gave it.'),
     type,

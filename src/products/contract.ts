@@ -61,7 +61,7 @@ const Price = Type.Object(
   { description: 'What it sells for.' },
 );
 
-export const Product = Type.Object(
+const Product = Type.Object(
   {
     id: id('product', 'Its ID.'),
     name: Type.String({ description: 'The name.' }),

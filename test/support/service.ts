@@ -1,6 +1,7 @@
 // A whole service inside the test process: its own database, a real HTTP server on a free port.
 
 import { createService, endpoints, type Service } from '../../src/app.ts';
+import { limits } from '../../src/core/limits.ts';
 import { connectDatabase, type Database } from '../../src/database/connect.ts';
 import { createServer, type RequestRecord } from '../../src/http/server.ts';
 import { Api } from './api.ts';
@@ -37,7 +38,7 @@ export async function startService(): Promise<TestService> {
 
 /** One more node on a database that is there already. */
 export async function startNode(serviceUrl: string) {
-  const database: Database = connectDatabase({ url: serviceUrl, writers: 4 });
+  const database: Database = connectDatabase({ url: serviceUrl, writers: limits.writeWorkers });
   const service = createService({ database, secret: testSecret });
   const records: RequestRecord[] = [];
   const server = createServer({

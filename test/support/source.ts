@@ -126,8 +126,16 @@ export interface Import {
   readonly names: readonly string[];
 }
 
+const imports = new WeakMap<SourceFile, readonly Import[]>();
+
 /** Every import of a file, types and dynamic ones included. */
-export function importsOf(file: SourceFile): Import[] {
+export function importsOf(file: SourceFile): readonly Import[] {
+  const known = imports.get(file) ?? readImports(file);
+  imports.set(file, known);
+  return known;
+}
+
+function readImports(file: SourceFile): Import[] {
   const types = [
     'ImportDeclaration',
     'ImportExpression',

@@ -42,6 +42,12 @@ export const neighbours: readonly Neighbour[] = [
     names: ['credentialKinds'],
     reason: 'a movement shows the kind of credential that made it, in the same words',
   },
+  {
+    from: 'log.ts',
+    to: 'http/server.ts',
+    names: ['RequestRecord'],
+    reason: 'the line of a request is made from the record that the server keeps of it',
+  },
 ];
 
 const table: Rule = {
