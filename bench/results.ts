@@ -29,7 +29,7 @@ export interface Summary {
   readonly residentBytes: number | undefined;
 }
 
-export function summaryOf({ samples }: Series): Summary {
+function summaryOf({ samples }: Series): Summary {
   const rates = samples.map(perSecond);
   const cost = (ms: (sample: Sample) => number | undefined) =>
     known(

@@ -1,6 +1,6 @@
-// `npm run bench`: one run, on one machine and one PostgreSQL server, of the service and of the same
-// work by the database alone. It ends what it started however it ends, and judges itself: the exit
-// code is 1 when there was an error, or the ledger is not what the answers said.
+// `npm run bench`: one run, on one machine and one PostgreSQL server, of the service and of the
+// same work by the database alone. It ends what it started however it ends, and judges itself: the
+// exit code is 1 when there was an error, or the ledger is not what the answers said.
 
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
 import { type Options, readOptions, usage } from './options.ts';
@@ -95,7 +95,7 @@ function print(
     `Load by ${drivers.load}, raw figures by ${drivers.raw}; ` +
       `${options.rounds} rounds of ${options.seconds} s each\n`,
   );
-  console.log(`${tableOf(comparisons)}\n`);
+  console.log(`${tableOf(comparisons, drivers.raw)}\n`);
   for (const { title, costs } of statements) console.log(`${title}\n\n${costsTable(costs)}\n`);
 }
 

@@ -2,7 +2,7 @@
 
 import type { Comparison } from './results.ts';
 
-const head = [
+const headOf = (raw: string) => [
   'Case',
   'Conn.',
   'Requests/s (min–max)',
@@ -12,14 +12,15 @@ const head = [
   'CPU ms/req. service',
   'database',
   'Memory MB',
-  'Raw/s (clients)',
+  `${raw}/s (clients)`,
   'p50 ms',
   'database',
   'Service ÷ raw',
 ];
 
-export function tableOf(comparisons: readonly Comparison[]): string {
-  return markdown([head, ...comparisons.map(rowOf)], 1);
+/** @param raw what drove the raw figures. */
+export function tableOf(comparisons: readonly Comparison[], raw: string): string {
+  return markdown([headOf(raw), ...comparisons.map(rowOf)], 1);
 }
 
 function rowOf({ title, connections, service, raw, ratio }: Comparison): string[] {

@@ -16,6 +16,7 @@ export class Connection {
   readonly #events: ConnectionEvents;
   #socket: Socket | undefined;
   #isBusy = false;
+  #isOver = false;
   #closes = false;
   /** What came of an answer whose head is not complete yet. */
   #head: Buffer | undefined;
@@ -43,6 +44,7 @@ export class Connection {
     socket.on('data', (chunk) => this.#receive(chunk));
     socket.on('error', () => undefined);
     socket.on('close', () => this.#lose(socket));
+    if (this.#isOver) socket.destroy();
   }
 
   /** Sends the next message, if there is one. */
@@ -55,6 +57,7 @@ export class Connection {
 
   close(): void {
     this.#isBusy = false;
+    this.#isOver = true;
     this.#socket?.destroy();
   }
 

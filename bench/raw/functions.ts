@@ -1,6 +1,6 @@
-// The writes as one statement each, for the raw figures: what a transaction of the service does when
-// it carries a single command, with the same tables, indexes, constraints and triggers, and nothing
-// of HTTP. They exist in the benchmark's database only.
+// The writes as one statement each, for the raw figures: what a transaction of the service does
+// when it carries a single command, with the same tables, indexes, constraints and triggers, and
+// nothing of HTTP. They exist in the benchmark's database only.
 
 import type pg from 'pg';
 

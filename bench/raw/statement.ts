@@ -14,8 +14,8 @@ export interface RawStatement {
 export const anyProduct = `:prefix || lpad(:n::text, ${productDigits}, '0')`;
 
 /**
- * A statement of a store as it is, except for the parameters given as expressions (by their number).
- * Values are texts and numbers.
+ * A statement of a store as it is, except for parameters that are given as expressions, by their
+ * number. Values are texts and numbers.
  */
 export function fromStore(
   { text, values }: Statement,

@@ -1,7 +1,7 @@
 // What a run begins with: two merchants of the same size, one for the service and one for the raw
 // figures. Each has a location, and products with one level and one movement each. They share all
-// tables and indexes; they are two because their IDs are written differently, and within a level the
-// order of IDs must stay the order of sequences.
+// tables and indexes; they are two because their IDs are written differently, and within a level
+// the order of IDs must stay the order of sequences.
 
 import type pg from 'pg';
 import { hashToken, mintToken } from '../../src/access/token.ts';
