@@ -35,16 +35,12 @@ async function bench(options: Options): Promise<Verdict> {
   );
   const drivers = { load: stage.load.name, raw: stage.raw.name, rampSeconds };
   const facts = { startedAt, machine, settings, drivers, options };
-  const path = await writeResults(startedAt, {
-    ...facts,
-    verdict,
-    comparisons,
-    measurements: { service: figures.served, raw: figures.raw },
-    statements,
-  });
   print(facts, comparisons, statements);
   console.log(verdict.sentence);
   for (const fault of verdict.faults) console.log(`FAULT: ${fault}`);
+  const measurements = { service: figures.served, raw: figures.raw };
+  const results = { ...facts, verdict, comparisons, measurements, statements };
+  const path = await writeResults(startedAt, results);
   console.log(`Every measurement: ${path}`);
   return verdict;
 }

@@ -26,13 +26,19 @@ export interface Stage {
 
 export class Ending {
   readonly #stops: (() => Promise<unknown>)[] = [];
+  #ending: Promise<void> | undefined;
 
   add(stop: () => Promise<unknown>): void {
     this.#stops.push(stop);
   }
 
-  /** May be called again; what failed to end is reported and does not keep the rest. */
-  async end(report: (text: string) => void): Promise<void> {
+  /** May be called again, also while it is at work. What fails to end does not keep the rest. */
+  end(report: (text: string) => void): Promise<void> {
+    this.#ending ??= this.#end(report);
+    return this.#ending;
+  }
+
+  async #end(report: (text: string) => void): Promise<void> {
     for (let stop = this.#stops.pop(); stop !== undefined; stop = this.#stops.pop()) {
       await stop().catch((error: unknown) => report(`could not clean up: ${error}`));
     }

@@ -27,25 +27,25 @@ export function startWorker<Job extends object, Result>(file: URL): WorkerProces
 }
 
 async function runJob(child: ChildProcess, job: object, limitMs: number): Promise<unknown> {
-  const abort = new AbortController();
-  const { signal } = abort;
-  const limit = setTimeout(() => abort.abort(), limitMs);
-  const ended = once(child, 'exit', { signal }).then(([code, by]) => {
+  const over = new AbortController();
+  const { signal } = over;
+  const limit = setTimeout(() => over.abort(), limitMs);
+  const answered = once(child, 'message', { signal }) as Promise<[Answer]>;
+  const ended = once(child, 'exit', { signal }).then(([code, by]): never => {
     throw new Error(`the load process ended with ${by ?? code}`);
   });
-  const answered = once(child, 'message', { signal });
+  // The one that is not waited for any more is called off, and rejects.
+  for (const promise of [answered, ended]) promise.catch(() => undefined);
   try {
-    child.send(job);
-    const [answer] = (await Promise.race([answered, ended])) as [Answer];
+    child.send(job, () => undefined);
+    const [answer] = await Promise.race([answered, ended]);
     if ('failure' in answer) throw new Error(answer.failure);
     return answer.result;
   } catch (error) {
-    if (signal.aborted) throw new Error(`the load process took longer than ${limitMs} ms`);
-    throw error;
+    throw signal.aborted ? new Error(`the load process took longer than ${limitMs} ms`) : error;
   } finally {
     clearTimeout(limit);
-    abort.abort();
-    void ended.catch(() => undefined);
+    over.abort();
   }
 }
 

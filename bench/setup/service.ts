@@ -2,6 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { runProgram } from './program.ts';
 
@@ -26,18 +27,28 @@ const environment = {
   TALLYBOOK_SECRET: 'a benchmark has no secrets: all is thrown away',
 };
 
+/**
+ * The shell becomes the service, so the process is the service's. What it leaves behind waits at the
+ * pipe on descriptor 3: a line lets it go; without one this process is gone, however it went, and
+ * the service shall go as well.
+ */
+const launchWatched = `
+(read -r line <&3 || kill -TERM $$) >/dev/null 2>&1 &
+exec "$@" 3<&-`;
+
 /** @throws Error with the service's own words when it does not start. */
 export async function startService(databaseUrl: string): Promise<BenchService> {
-  const child = spawn(
-    process.execPath,
-    [program, 'serve', '--json', '--port', '0', '--database-url', databaseUrl],
-    { env: environment, stdio: ['ignore', 'pipe', 'pipe'] },
-  );
+  const serve = ['serve', '--json', '--port', '0', '--database-url', databaseUrl];
+  const command = ['-c', launchWatched, 'sh', process.execPath, program, ...serve];
+  const stdio = ['ignore', 'pipe', 'pipe', 'pipe'] as const;
+  const child = spawn('/bin/sh', command, { env: environment, stdio: [...stdio] });
   let log = '';
-  child.stderr.on('data', (chunk) => {
+  child.stderr?.on('data', (chunk) => {
     log = (log + String(chunk)).slice(-4_000);
   });
   const isGone = () => child.exitCode !== null || child.signalCode !== null;
+  const watcher = child.stdio[3] as Writable;
+  child.once('exit', () => watcher.end('gone\n'));
   const stop = async () => {
     if (isGone()) return;
     const patience = setTimeout(() => child.kill('SIGKILL'), stopLimitMs);
