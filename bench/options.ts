@@ -22,6 +22,8 @@ export interface Options {
   readonly raw: 'pgbench' | 'loop' | undefined;
   /** Afterwards, list the statements that took most of the database's time. */
   readonly statements: boolean;
+  /** Write a processor profile of the service beside the results. It costs some of the speed. */
+  readonly profile: boolean;
 }
 
 export const usage = `Usage: npm run bench -- [options]
@@ -37,6 +39,7 @@ export const usage = `Usage: npm run bench -- [options]
   --load wrk|node      the load generator (default: wrk when installed)
   --raw pgbench|loop   the raw driver (default: pgbench when installed)
   --statements         then list the costliest statements of each case
+  --profile            write a processor profile of the service beside the results
   --help
 `;
 
@@ -55,6 +58,7 @@ export function readOptions(argv: readonly string[]): Options | undefined {
       load: { type: 'string' },
       raw: { type: 'string' },
       statements: { type: 'boolean', default: false },
+      profile: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -74,6 +78,7 @@ export function readOptions(argv: readonly string[]): Options | undefined {
     load: oneOf('--load', values.load, ['wrk', 'node']),
     raw: oneOf('--raw', values.raw, ['pgbench', 'loop']),
     statements: values.statements,
+    profile: values.profile,
   };
 }
 

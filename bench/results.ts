@@ -92,13 +92,13 @@ export function compare(title: string, served: Series, raw: readonly Series[]): 
   return { case: served.case, title, connections: served.parallel, service, raw: best, ratio };
 }
 
-const directory = fileURLToPath(new URL('./results/', import.meta.url));
+export const resultsDirectory = fileURLToPath(new URL('./results/', import.meta.url));
 
 /** @returns the path of the file. */
 export async function writeResults(startedAt: Date, results: object): Promise<string> {
-  await mkdir(directory, { recursive: true });
+  await mkdir(resultsDirectory, { recursive: true });
   const name = `${startedAt.toISOString().replace(/:/g, '-').slice(0, 19)}.json`;
-  const path = join(directory, name);
+  const path = join(resultsDirectory, name);
   await writeFile(path, `${JSON.stringify(results, null, 2)}\n`);
   return path;
 }

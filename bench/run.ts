@@ -95,14 +95,17 @@ function print(
   for (const { title, costs } of statements) console.log(`${title}\n\n${costsTable(costs)}\n`);
 }
 
-/** Whatever is being waited for fails once its process is gone; this waits for the ending. */
+/**
+ * Whatever is being waited for fails once its process is gone; this waits for the ending. A Ctrl-C
+ * comes more than once: to all processes of the terminal, and from those that started this one.
+ */
 function endOnSignal(): void {
   for (const [signal, code] of [
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
   ] as const) {
-    process.once(signal, () => {
+    process.on(signal, () => {
       progress('stopping');
       void ending.end(progress).then(() => process.exit(code));
     });

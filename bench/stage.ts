@@ -9,6 +9,7 @@ import { type LoadGenerator, startLoad } from './load/generator.ts';
 import type { Options } from './options.ts';
 import { type RawDriver, startRaw } from './raw/driver.ts';
 import { createFunctions } from './raw/functions.ts';
+import { resultsDirectory } from './results.ts';
 import { type BenchMerchant, createMerchant, settle } from './setup/data.ts';
 import { type BenchDatabase, startDatabase } from './setup/database.ts';
 import { type BenchService, startService } from './setup/service.ts';
@@ -30,6 +31,19 @@ export class Ending {
 
   add(stop: () => Promise<unknown>): void {
     this.#stops.push(stop);
+  }
+
+  /** Waits for a start, and ends also what is only about to be there. */
+  async started<Started extends { stop(): Promise<void> }>(
+    starting: Promise<Started>,
+  ): Promise<Started> {
+    this.add(() =>
+      starting.then(
+        (started) => started.stop(),
+        () => undefined,
+      ),
+    );
+    return starting;
   }
 
   /** May be called again, also while it is at work. What fails to end does not keep the rest. */
@@ -54,16 +68,17 @@ export async function startStage(
   const directory = await mkdtemp(join(tmpdir(), 'tallybook-bench-'));
   ending.add(() => rm(directory, { recursive: true, force: true }));
   progress('starting PostgreSQL');
-  const database = await startDatabase(directory, options.statements ? statementSettings : {});
-  ending.add(() => database.stop());
+  const database = await ending.started(
+    startDatabase(directory, options.statements ? statementSettings : {}),
+  );
   progress(`making two merchants of ${products} products`);
   await createFunctions(database.owner);
   const served = await createMerchant(database.owner, products);
   const raw = await createMerchant(database.owner, products);
   await settle(database.owner);
   progress('starting the service');
-  const service = await startService(database.serviceUrl);
-  ending.add(() => service.stop());
+  const flags = options.profile ? ['--cpu-prof', `--cpu-prof-dir=${resultsDirectory}`] : [];
+  const service = await ending.started(startService(database.serviceUrl, flags));
   const { host, port } = service;
   const load = startLoad({ host, port, token: served.token, products }, options.load);
   ending.add(() => load.stop());

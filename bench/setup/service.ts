@@ -37,9 +37,12 @@ const launchWatched = `
 exec "$@" 3<&-`;
 
 /** @throws Error with the service's own words when it does not start. */
-export async function startService(databaseUrl: string): Promise<BenchService> {
+export async function startService(
+  databaseUrl: string,
+  nodeFlags: readonly string[],
+): Promise<BenchService> {
   const serve = ['serve', '--json', '--port', '0', '--database-url', databaseUrl];
-  const command = ['-c', launchWatched, 'sh', process.execPath, program, ...serve];
+  const command = ['-c', launchWatched, 'sh', process.execPath, ...nodeFlags, program, ...serve];
   const stdio = ['ignore', 'pipe', 'pipe', 'pipe'] as const;
   const child = spawn('/bin/sh', command, { env: environment, stdio: [...stdio] });
   let log = '';

@@ -183,12 +183,13 @@ function exists(pid: number): boolean {
 }
 
 function launched(child: ChildProcess, lastWords: () => string): Launch {
-  let ended: string | undefined;
+  // The last words are read when somebody asks: at an ordinary end their directory may be gone.
+  let ended: (() => string) | undefined;
   child.once('error', (error) => {
-    ended = `it could not be run: ${error.message}`;
+    ended = () => `it could not be run: ${error.message}`;
   });
   child.once('exit', (code, signal) => {
-    ended = `it ended with ${signal ?? code}: ${lastWords()}`;
+    ended = () => `it ended with ${signal ?? code}: ${lastWords()}`;
   });
   child.unref();
   const pipe = child.stdio[3];
@@ -200,7 +201,7 @@ function launched(child: ChildProcess, lastWords: () => string): Launch {
     if (pipe instanceof Socket) pipe.destroy();
   };
   return {
-    failure: () => ended,
+    failure: () => ended?.(),
     release,
     end: async () => {
       const deadline = Date.now() + STOP_LIMIT_MS;
