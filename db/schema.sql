@@ -48,7 +48,7 @@ create table customers (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   erased_at timestamp with time zone,
-  email_key text collate "C" generated always as (((split_part(email, '@', 1) || '@') || lower((split_part(email, '@', 2) collate "C")))) stored,
+  email_key text collate "C" not null,
   search tsvector not null default '',
   constraint customers_pkey primary key (merchant_id, id),
   constraint customers_merchant_id_fkey foreign key (merchant_id) references merchants(id),
@@ -165,7 +165,7 @@ create table operations (
   status text not null,
   resource_id text collate "C",
   error_code text,
-  error_details jsonb,
+  error_details json,
   location_id text collate "C",
   request_id text not null,
   created_at timestamp with time zone not null,
@@ -252,7 +252,7 @@ as $function$
 begin
   if exists (
     select from added a
-    left join inventory_levels l on (l.merchant_id, l.product_id, l.location_id)
+    left join public.inventory_levels l on (l.merchant_id, l.product_id, l.location_id)
       = (a.merchant_id, a.product_id, a.location_id)
     where l.sequence is null or l.sequence < a.sequence
   ) then

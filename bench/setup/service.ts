@@ -28,7 +28,7 @@ const environment = {
 };
 
 /**
- * The shell becomes the service, so the process is the service's. What it leaves behind waits at the
+ * The shell becomes the service, so the process is its own. What it leaves behind waits at the
  * pipe on descriptor 3: a line lets it go; without one this process is gone, however it went, and
  * the service shall go as well.
  */

@@ -67,9 +67,8 @@ create table customers (
   updated_at timestamptz not null,
   erased_at timestamptz,
   -- The address as it is compared: its domain in lower case (RFC 5321 section 2.3.11 leaves the
-  -- local part to its host).
-  email_key text collate "C" generated always as
-    (split_part(email, '@', 1) || '@' || lower(split_part(email, '@', 2) collate "C")) stored,
+  -- local part to its host). Made by the service: a domain may have letters beyond ASCII.
+  email_key text collate "C" not null,
   -- The words of name and e-mail address, cut by the service (core/format.ts).
   search tsvector not null default ''
 );
@@ -149,7 +148,7 @@ create table operations (
   status text not null check (status in ('claimed', 'succeeded', 'rejected')),
   resource_id text collate "C",
   error_code text,
-  error_details jsonb,
+  error_details json,
   location_id text collate "C",
   request_id text not null,
   created_at timestamptz not null,
@@ -286,7 +285,7 @@ create function refuse_movement_beyond_level() returns trigger language plpgsql 
 begin
   if exists (
     select from added a
-    left join inventory_levels l on (l.merchant_id, l.product_id, l.location_id)
+    left join public.inventory_levels l on (l.merchant_id, l.product_id, l.location_id)
       = (a.merchant_id, a.product_id, a.location_id)
     where l.sequence is null or l.sequence < a.sequence
   ) then

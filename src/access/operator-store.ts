@@ -8,7 +8,7 @@ import type { Statement } from '../core/statement.ts';
 
 export const begin: Statement = {
   name: 'begin',
-  text: 'begin isolation level read committed',
+  text: 'begin isolation level read committed read write',
   values: [],
 };
 export const commit: Statement = { name: 'commit', text: 'commit', values: [] };

@@ -75,6 +75,12 @@ describe('quantities', () => {
 });
 
 describe('IDs', () => {
+  test('begin with what they are: prod_, imv_, op_', () => {
+    expect(mintId('product')).toMatch(/^prod_[0-9a-hjkmnp-tv-z]{26}$/);
+    expect(mintId('movement')).toMatch(/^imv_[0-9a-hjkmnp-tv-z]{26}$/);
+    expect(mintId('operation')).toMatch(/^op_[0-9a-hjkmnp-tv-z]{26}$/);
+  });
+
   test('look like their kind and sort by time', () => {
     const ids = Array.from({ length: 1_000 }, () => mintId('movement'));
     expect(new Set(ids).size).toBe(1_000);
@@ -180,6 +186,29 @@ describe('formats', () => {
     for (const text of good) expect(accepts('date-time', text), text).toBe(true);
     for (const text of [...bad, '2026-01-31T12:00:00', '2026-01-31T12:00:00 02:00', 'now']) {
       expect(accepts('date-time', text), text).toBe(false);
+    }
+  });
+
+  test('time zones are those of IANA, by their exact names', () => {
+    for (const text of [
+      'UTC',
+      'Europe/Berlin',
+      'America/Argentina/Ushuaia',
+      'EST',
+      'Asia/Calcutta',
+    ]) {
+      expect(accepts('time-zone', text), text).toBe(true);
+    }
+    for (const text of [
+      'PST',
+      'IST',
+      'AST',
+      'SystemV/AST4',
+      'europe/berlin',
+      '+01:00',
+      'Mars/Base',
+    ]) {
+      expect(accepts('time-zone', text), text).toBe(false);
     }
   });
 

@@ -70,15 +70,19 @@ function emailFault(text: string): Fault | undefined {
     : { code: 'invalid_email', message: 'must be an e-mail address such as "ada@example.com"' };
 }
 
+/** What the platform knows beyond IANA: three-letter names of its own, some with two meanings. */
+const notOfIana = /^(?!(?:CET|EET|EST|GMT|HST|MET|MST|PRC|ROC|ROK|UCT|UTC|WET)$)[A-Z]{3}$|^SystemV/;
+
 function timeZoneFault(text: string): Fault | undefined {
   const fault: Fault = {
     code: 'unknown_value',
     message: 'must be an IANA time zone such as "Europe/Berlin"',
   };
-  if (!/^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/.test(text)) return fault;
+  if (!/^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/.test(text) || notOfIana.test(text)) return fault;
   try {
-    new Intl.DateTimeFormat('en', { timeZone: text });
-    return undefined;
+    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions();
+    // Other libraries know a zone by its exact name only.
+    return timeZone.toLowerCase() === text.toLowerCase() && timeZone !== text ? fault : undefined;
   } catch {
     return fault;
   }

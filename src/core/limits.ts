@@ -43,7 +43,10 @@ export const limits = {
   idleInTransactionTimeout: 1_000,
   lockTimeout: 2_000,
   statementTimeout: 3_000,
-  /** Beyond the server's own time-outs only a lost network explains silence. */
+  /**
+   * Beyond the server's own time-outs only a lost network explains silence. A transaction may wait
+   * for several locks in turn; it is given up with the request.
+   */
   connectionSilenceTimeout: 4_000,
 
   /** Waiting for a pooled connection longer than this means overload: 503. */
@@ -65,6 +68,11 @@ export const limits = {
   writeWorkers: 4,
   /** Larger batches gain nothing and make everyone in them wait for the slowest. */
   batchCommandsMax: 128,
+  /**
+   * How long parts of a batch wait for locks, once the whole batch has waited in vain: whoever is
+   * not to blame must be found and served before their clients give up.
+   */
+  rerunLockTimeout: 200,
   /** An attempt of a batch is repeated at most this often with the same operation IDs. */
   batchRetriesMax: 2,
 

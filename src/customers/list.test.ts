@@ -127,6 +127,8 @@ describe('filters', () => {
     expect(await idsOf(api, '&email=Ada@eXample.com')).toEqual([one]);
     expect(await idsOf(api, '&email=ada@EXAMPLE.com')).toEqual([two]);
     expect(await idsOf(api, '&email=ADA@example.com')).toEqual([]);
+    const three = await create(api, 'c', { email: 'x@BÜCHER.example' });
+    expect(await idsOf(api, `&email=${encodeURIComponent('x@bücher.example')}`)).toEqual([three]);
   });
 
   test('email, external_id and status find exactly, and all given must hold', async () => {

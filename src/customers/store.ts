@@ -55,9 +55,9 @@ export function insertCustomers(merchant: MerchantId, rows: readonly CustomerRow
     name: 'insert_customers',
     text: `
       insert into customers (merchant_id, id, name, email, phone, external_id, note, metadata,
-        status, version, created_at, updated_at, search)
+        status, version, created_at, updated_at, search, email_key)
       select $1, id, name, email, phone, external_id, note, metadata,
-        status, version, created_at, updated_at, search
+        status, version, created_at, updated_at, search, email_key
       from json_populate_recordset(null::customers, $2)
       order by external_id`,
     values: [merchant, JSON.stringify(rows.map(searchable))],
@@ -72,7 +72,7 @@ export function updateCustomers(merchant: MerchantId, rows: readonly CustomerRow
       update customers c
       set name = s.name, email = s.email, phone = s.phone, external_id = s.external_id,
         note = s.note, metadata = s.metadata, status = s.status, version = s.version,
-        updated_at = s.updated_at, search = s.search
+        updated_at = s.updated_at, search = s.search, email_key = s.email_key
       from json_populate_recordset(null::customers, $2) s
       where c.merchant_id = $1 and c.id = s.id`,
     values: [merchant, JSON.stringify(rows.map(searchable))],
@@ -80,7 +80,17 @@ export function updateCustomers(merchant: MerchantId, rows: readonly CustomerRow
   };
 }
 
-const searchable = (row: CustomerRow) => ({ ...row, search: searchText(row.name, row.email) });
+const searchable = (row: CustomerRow) => ({
+  ...row,
+  search: searchText(row.name, row.email),
+  email_key: emailKey(row.email),
+});
+
+/** Addresses are the same whatever the case of their domains; local parts are their host's. */
+function emailKey(email: string): string {
+  const at = email.indexOf('@') + 1;
+  return email.slice(0, at) + email.slice(at).toLowerCase();
+}
 
 /** Customers by ID, erased ones among them. */
 export function findCustomers(
@@ -113,8 +123,7 @@ const walk = (conditions: string) => `
 const filtered = `
     and ($4::text is null or c.status = $4)
     and ($5::text is null or c.external_id = $5)
-    and ($6::text is null or c.email_key =
-      split_part($6, '@', 1) || '@' || lower(split_part($6, '@', 2) collate "C"))
+    and ($6::text is null or c.email_key = $6)
     and ($7::tsquery is null or c.search @@ $7)`;
 
 /**
@@ -137,7 +146,8 @@ export function listCustomers(filter: CustomerFilter): Statement<CustomerRow> {
   const { merchant, after, limit, status, externalId, email, q, updatedAfter } = filter;
   const page = [merchant, after ?? '', limit];
   const words = q === undefined ? undefined : searchQuery(q);
-  const filters = [status, externalId, email, words].map((value) => value ?? null);
+  const address = email === undefined ? undefined : emailKey(email);
+  const filters = [status, externalId, address, words].map((value) => value ?? null);
   if (updatedAfter !== undefined) {
     const values = [...page, ...filters, updatedAfter, idFloor('customer', updatedAfter)];
     return { name: '', text: changed, values };
@@ -159,8 +169,8 @@ export function eraseCustomer(
     name: 'erase_customer',
     text: `
       update customers c
-      set name = '', email = '', phone = null, external_id = null, note = null, metadata = '{}',
-        search = '', erased_at = coalesce(c.erased_at, $3),
+      set name = '', email = '', email_key = '', phone = null, external_id = null, note = null,
+        metadata = '{}', search = '', erased_at = coalesce(c.erased_at, $3),
         version = c.version + (c.erased_at is null)::integer,
         updated_at = case when c.erased_at is null then greatest(c.updated_at, $3)
           else c.updated_at end

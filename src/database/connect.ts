@@ -67,6 +67,7 @@ function openPool(url: string, max: number, pipeline: boolean, report: Report): 
     maxLifetimeSeconds: limits.connectionLifetimeSeconds,
     idleTimeoutMillis: 0,
     keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
   };
   const pool = new pg.Pool(config);
   pool.on('connect', (client) => client.on('error', (error) => report(databaseFailure(error))));
@@ -117,15 +118,20 @@ function pooledConnection(client: pg.PoolClient, report: Report): Connection {
   };
   return {
     async send(statements): Promise<readonly Result[]> {
-      // A server that is gone without a word never answers: its own time-outs cannot be relied on.
-      const patience = limits.connectionSilenceTimeout * Math.min(statements.length, 2);
-      const silence = setTimeout(() => giveBack(true), patience);
-      const sent = statements.map(({ name, text, values }) =>
-        client.query({ name, text, values: values as unknown[] }),
+      // A server that is gone without a word never answers. In pipeline mode the driver closes the
+      // socket only when a query's own time-out runs out: ending the client would wait for ever.
+      const last = statements.length - 1;
+      const patience = last === 0 ? limits.connectionSilenceTimeout : limits.requestDeadline;
+      const sent = statements.map(({ name, text, values }, index) =>
+        client.query({
+          name,
+          text,
+          values: values as unknown[],
+          ...(index === last ? { query_timeout: patience } : {}),
+        }),
       );
       // All are awaited, so that no statement of a failed transaction is still under way.
       const settled = await Promise.allSettled(sent);
-      clearTimeout(silence);
       const failed = settled.find((result) => result.status === 'rejected');
       if (failed !== undefined) {
         const failure = databaseFailure(failed.reason);

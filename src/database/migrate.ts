@@ -34,7 +34,9 @@ export async function migrate(urls: { owner: string; service: string }): Promise
   client.on('error', () => undefined);
   await client.connect();
   try {
-    await client.query("set timezone = 'UTC'; set lock_timeout = '60s'; set statement_timeout = 0");
+    // The owner may be the service's role as well, with its settings.
+    await client.query(`set timezone = 'UTC'; set lock_timeout = '60s'; set statement_timeout = 0;
+      set default_transaction_read_only = off`);
     await createHistory(client);
     const applied: string[] = [];
     for (const migration of migrations) {
@@ -73,7 +75,7 @@ async function createHistory(client: pg.Client): Promise<void> {
   } catch (error) {
     // "if not exists" is not safe against a twin at the same instant; the second look is.
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code !== '23505' && code !== '42P07') throw error;
+    if (code !== '23505' && code !== '42P07' && code !== '42710') throw error;
     await createHistory(client);
   }
 }

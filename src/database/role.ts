@@ -8,6 +8,9 @@ import { limits } from '../core/limits.ts';
 const settings: Readonly<Record<string, string>> = {
   timezone: 'UTC',
   default_transaction_isolation: 'read committed',
+  // Every statement of a pipeline stands for itself: should BEGIN fail, those behind it must not
+  // commit one by one. Outside of a transaction that says `read write` nothing can be written.
+  default_transaction_read_only: 'on',
   idle_in_transaction_session_timeout: `${limits.idleInTransactionTimeout}ms`,
   lock_timeout: `${limits.lockTimeout}ms`,
   statement_timeout: `${limits.statementTimeout}ms`,
@@ -17,14 +20,21 @@ const settings: Readonly<Record<string, string>> = {
 
 const rights = `
   grant usage on schema public to %ROLE%;
-  grant select on all tables in schema public to %ROLE%;
+  grant select on schema_migrations, merchants, credentials, credential_tokens, customers,
+    products, locations, operations, inventory_levels, inventory_movements to %ROLE%;
   grant execute on all functions in schema public to %ROLE%;
   grant insert on merchants, credentials, credential_tokens, customers, products, locations,
     operations, inventory_levels, inventory_movements to %ROLE%;
   grant update (scopes, all_locations, location_ids, last_used_at, revoked_at)
     on credentials to %ROLE%;
   grant update (expires_at) on credential_tokens to %ROLE%;
-  grant update on customers, products, locations to %ROLE%;
+  grant update (name, email, email_key, phone, external_id, note, metadata, status, version,
+    updated_at, erased_at, search) on customers to %ROLE%;
+  grant update (name, description, sku, barcode, status, inventory_tracked, unit_code,
+    unit_precision, price_amount, price_currency, external_id, metadata, version, updated_at,
+    search) on products to %ROLE%;
+  grant update (name, code, type, status, timezone, external_id, metadata, version, updated_at)
+    on locations to %ROLE%;
   grant update (status, resource_id, error_code, error_details) on operations to %ROLE%;
   grant update (quantity, sequence, last_movement_id, updated_at) on inventory_levels to %ROLE%;
 `;
@@ -33,6 +43,9 @@ const rights = `
 export async function ensureServiceRole(owner: pg.Client, serviceUrl: string): Promise<boolean> {
   const service = new pg.Client({ connectionString: serviceUrl });
   const name = service.user ?? '';
+  await owner.query('begin');
+  // Two starting processes would otherwise update the same catalogue rows at once and fail.
+  await owner.query('select from schema_migrations where number = 0 for update');
   const { rows } = await owner.query<{ current: string; database: string; exists: boolean }>(
     `select current_user as current, current_database() as database,
        exists (select from pg_roles where rolname = $1) as exists`,
@@ -41,9 +54,6 @@ export async function ensureServiceRole(owner: pg.Client, serviceUrl: string): P
   const [found] = rows;
   const isOwner = found === undefined || found.current === name;
   const role = owner.escapeIdentifier(name);
-  await owner.query('begin');
-  // Two starting processes would otherwise update the same catalogue rows at once and fail.
-  await owner.query('select from schema_migrations where number = 0 for update');
   if (!isOwner) {
     const password = owner.escapeLiteral(service.password ?? '');
     // The server's log must not quote the statement, should it fail.
@@ -76,6 +86,7 @@ export async function assertSafe(serviceUrl: string, schemaVersion: number): Pro
       current_setting('synchronous_commit') as synchronous_commit,
       current_setting('transaction_isolation') as isolation,
       current_setting('timezone') as timezone,
+      current_setting('default_transaction_read_only') as read_only,
       current_setting('lock_timeout') as lock_timeout,
       current_setting('statement_timeout') as statement_timeout,
       current_setting('idle_in_transaction_session_timeout') as idle_timeout,
@@ -101,7 +112,8 @@ function unsafeSettings(found: Record<string, string>, schemaVersion: number): s
     faults.push(`default_transaction_isolation is ${found.isolation}, not read committed`);
   }
   const timeouts = { lock_timeout: '2s', statement_timeout: '3s', idle_timeout: '1s' };
-  for (const [name, value] of Object.entries({ ...timeouts, timezone: 'UTC' })) {
+  const others = { timezone: 'UTC', read_only: 'on' };
+  for (const [name, value] of Object.entries({ ...timeouts, ...others })) {
     if (found[name] !== value) {
       faults.push(`${name} is ${found[name]}, not ${value}: run "tallybook migrate"`);
     }

@@ -64,7 +64,7 @@ export function ifMatchVersion(
 ): number | undefined {
   const value = headers['if-match'];
   if (value === undefined) return undefined;
-  const version = /^"([1-9][0-9]{0,8})"$/.exec(value)?.[1];
+  const version = /^"([1-9][0-9]{0,14})"$/.exec(value)?.[1];
   if (version === undefined || !isSupported) {
     throw new Problem('malformed_request', {
       message: isSupported

@@ -5,7 +5,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { TSchema } from 'typebox';
 import type { CollectionContract, WriteContract } from '../core/contract.ts';
-import { canonicalQuantity } from '../core/decimal.ts';
+import { canonicalQuantity, quantityFault } from '../core/decimal.ts';
 import { type Format, formats, utcTime } from '../core/format.ts';
 import { pageQuery } from '../core/page.ts';
 import { type Detail, type DetailCode, Problem } from '../core/problem.ts';
@@ -163,7 +163,7 @@ function detailsOf(errors: readonly ErrorObject[], nameUnknown: NameUnknown): De
   for (const error of errors) {
     const { keyword, params, instancePath } = error;
     const isNullBranch = keyword === 'type' && params.type === 'null' && unions.has(instancePath);
-    if (keyword === 'anyOf' || isNullBranch) continue;
+    if (keyword === 'anyOf' || keyword === 'propertyNames' || isNullBranch) continue;
     const detail = detailOf(error, nameUnknown);
     const name = detail.field ?? '';
     if (!byField.has(name)) byField.set(name, detail);
@@ -172,12 +172,13 @@ function detailsOf(errors: readonly ErrorObject[], nameUnknown: NameUnknown): De
 }
 
 function detailOf(error: ErrorObject, nameUnknown: NameUnknown): Detail {
-  const field = error.instancePath
+  const { params, propertyName } = error;
+  const place = error.instancePath
     .slice(1)
     .replaceAll('/', '.')
     .replaceAll('~1', '/')
     .replaceAll('~0', '~');
-  const { params } = error;
+  const field = propertyName === undefined ? place : joined(place, propertyName);
   switch (error.keyword) {
     case 'required':
       return fault(joined(field, String(params.missingProperty)), 'required', 'is required');
@@ -187,8 +188,6 @@ function detailOf(error: ErrorObject, nameUnknown: NameUnknown): Detail {
       const message = code === 'read_only' ? 'cannot be set here' : 'is not known';
       return fault(joined(field, name), code, message);
     }
-    case 'propertyNames':
-      return fault(field, 'invalid_format', 'has a key that is not 1 to 40 usable characters');
     case 'type':
       return typeFault(field, error);
     case 'enum': {
@@ -223,6 +222,11 @@ const bounds: Readonly<Record<string, readonly [DetailCode, string]>> = {
 };
 
 function boundFault(field: string, error: ErrorObject): Detail {
+  // The format of a quantity has a say on its length, too.
+  if (error.parentSchema?.format === 'quantity') {
+    const tooLong = quantityFault(String(error.data));
+    if (tooLong !== undefined) return { field, ...tooLong };
+  }
   const [code, text] = bounds[error.keyword] ?? ['invalid_format', 'has a bad format'];
   return fault(field, code, text.replace('#', String(error.params.limit)));
 }
@@ -231,8 +235,12 @@ function fault(field: string, code: DetailCode, message: string): Detail {
   return { field, code, message };
 }
 
+/** A name of the caller's own is echoed so far that it can be found. */
+const echoedLengthMax = 100;
+
 function joined(field: string, name: string): string {
-  return field === '' ? name : `${field}.${name}`;
+  const echoed = name.length > echoedLengthMax ? `${name.slice(0, echoedLengthMax)}…` : name;
+  return field === '' ? echoed : `${field}.${echoed}`;
 }
 
 function withArticle(type: string): string {

@@ -95,10 +95,12 @@ function writeHandler(edge: Edge, endpoint: AnyWriteEndpoint): Handler {
   const { contract } = endpoint;
   const parser = new QueryParser(undefined);
   const isVersioned = contract.method === 'PATCH';
+  const namesLocation = 'location_id' in contract.body.properties;
   return async (request) => {
     const token = preAuthentication(request);
     const decoded = attempt(() => decodeBody(request));
-    const hint = lookedUp(decoded.kind === 'ok' ? decoded.value.location_id : undefined);
+    const named = namesLocation && decoded.kind === 'ok' ? decoded.value.location_id : undefined;
+    const hint = lookedUp(named);
     const caller = await authenticate(edge.authenticator, token, hint);
     request.caller = caller.principal;
     requireScope(caller.principal, contract.scope);

@@ -11,7 +11,7 @@ import type { Principal } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
 import { apiPrefix, type Edge, type Handler, handlerOf } from './pipeline.ts';
 import { commonHeaders, problemOf, sendProblem, sendSuccess } from './respond.ts';
-import { checkMessage } from './wire/message.ts';
+import { checkMessage, isLiteral } from './wire/message.ts';
 import { answerParserErrors } from './wire/raw.ts';
 
 declare module 'fastify' {
@@ -134,6 +134,10 @@ function takeOverRequests(
     request.declaredType = request.raw.headers['content-type'];
     request.raw.headers['content-type'] = 'application/octet-stream';
     checkMessage(request.raw);
+    const { url: template } = request.routeOptions;
+    if (template !== undefined && !isLiteral(request.raw.url ?? '', template)) {
+      throw new Problem('not_found');
+    }
   });
   // At the answer, not at the request: one that was under way when draining began must not leave
   // its connection open behind it.

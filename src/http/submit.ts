@@ -61,7 +61,8 @@ export class Submitter {
       body,
       ifMatch,
     };
-    const locationId = typeof body.location_id === 'string' ? body.location_id : undefined;
+    const named = typeof body.location_id === 'string' ? body.location_id : undefined;
+    const locationId = contract.resourceType === 'location' && id !== '' ? id : named;
     return this.#dispatcher.perform({
       ...identity,
       endpoint,
@@ -81,8 +82,11 @@ export class Submitter {
   ): Promise<Record<string, unknown>> {
     const parser = this.#parserOf(endpoint);
     const faults = parser.faults(body);
-    const meaning = faults.length === 0 ? parser.normalise(body) : {};
-    if (faults.length === 0) faults.push(...(endpoint.check?.(meaning) ?? []));
+    // What several members say together is judged as far as each of them is usable by itself.
+    const faulty = new Set(faults.map(({ field }) => field?.split('.')[0]));
+    const usable = Object.entries(body).filter(([name]) => !faulty.has(name));
+    const meaning = parser.normalise(Object.fromEntries(usable));
+    faults.push(...(endpoint.check?.(meaning) ?? []));
     if (faults.length > 0) {
       const refusal = new Problem('validation_failed', { details: faults });
       await this.#refuseUnlessKnown(identity, refusal, undefined);

@@ -61,6 +61,7 @@ describe('bad framing is 400, closes the connection and smuggles nothing', () =>
     ['a blank before the colon', () => post('X-A : 1\r\nContent-Length: 2\r\n', '{}')],
     ['a NUL in a header', () => post('X-A: a\0b\r\nContent-Length: 2\r\n', '{}')],
     ['a bad chunk size', () => post('Transfer-Encoding: chunked\r\n', 'zz\r\n{}\r\n0\r\n\r\n')],
+    ['a coding that is not ours', () => post('Transfer-Encoding: gzip, chunked\r\n', '0\r\n\r\n')],
     ['bytes of TLS', () => '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\r\n\r\n'],
     ['the preface of HTTP/2', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['an unknown method', () => `FETCH /api/v1/products HTTP/1.1\r\n${host}\r\n`],
@@ -82,6 +83,7 @@ describe('what makes a request ambiguous is 400', () => {
     ['two Content-Types', () => post(`${json}Content-Length: 2\r\n`, '{}')],
     ['HTTP/0.9', () => 'GET /api/v1/products\r\n\r\n'],
     ['an absolute URL', () => get('http://other.example/api/v1/products')],
+    ['a fragment', () => get('/api/v1/products#x')],
     ['a bad percent-encoding in the path', () => get('/api/v1/products/%zz')],
     ['a bad percent-encoding in the query', () => get('/api/v1/inventory/levels?limit=%zz')],
   ];
@@ -108,7 +110,7 @@ describe('limits of the message', () => {
     await expectRefusal(await exchange(origin, [get('/', huge)]), 431, 'headers_too_large');
     const many = 'X-A: 1\r\n'.repeat(3_000);
     await expectRefusal(await exchange(origin, [get('/', many)]), 431, 'headers_too_large');
-    for (const length of [9_000, 20_000, 100_000]) {
+    for (const length of [9_000, 20_000, 33_000, 50_000, 64_000, 100_000]) {
       const long = get(`/api/v1/products?q=${'a'.repeat(length)}`);
       await expectRefusal(await exchange(origin, [long]), 414, 'uri_too_long');
     }
@@ -117,6 +119,8 @@ describe('limits of the message', () => {
   test('Expect is met only for 100-continue, and not for a body that is too large', async () => {
     const unknown = await exchange(origin, [post('Expect: tea\r\nContent-Length: 2\r\n', '{}')]);
     await expectRefusal(unknown, 417, 'expectation_failed');
+    const mixed = post('Expect: 100-continue, tea\r\nContent-Length: 2\r\n', '{}');
+    await expectRefusal(await exchange(origin, [mixed]), 417, 'expectation_failed');
     const big = await exchange(origin, [post('Expect: 100-continue\r\nContent-Length: 70000\r\n')]);
     await expectRefusal(big, 413, 'content_too_large');
     const fine = await exchange(origin, [
@@ -140,6 +144,23 @@ describe('methods', () => {
   test('CONNECT is refused in the common form', async () => {
     const found = await exchange(origin, [`CONNECT shop.example:443 HTTP/1.1\r\n${host}\r\n`]);
     await expectRefusal(found, 405, 'method_not_allowed');
+  });
+
+  test('OPTIONS * is refused, with the methods there are', async () => {
+    const found = await exchange(origin, [`OPTIONS * HTTP/1.1\r\n${host}\r\n`]);
+    await expectRefusal(found, 405, 'method_not_allowed');
+    expect(found.answers[0]?.headers.allow).toBe('GET, HEAD, POST, PATCH');
+  });
+
+  test('a route has one spelling: another case, slash or encoding of it is 404', async () => {
+    for (const path of [
+      '/api/v1/%70roducts',
+      '/api/v1/Products',
+      '/api/v1/products/',
+      '//api/v1',
+    ]) {
+      await expectRefusal(await exchange(origin, [get(path)]), 404, 'not_found');
+    }
   });
 
   test('Upgrade is ignored', async () => {

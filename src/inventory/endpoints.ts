@@ -23,9 +23,10 @@ import {
   type ProductRow,
 } from './adjust.ts';
 import * as contract from './contract.ts';
+import * as read from './read-store.ts';
 import * as store from './store.ts';
 
-const adjust: WriteEndpoint<Adjust, InventoryState, Movement, store.AdjustmentRow> = {
+const adjust: WriteEndpoint<Adjust, InventoryState, Movement, read.AdjustmentRow> = {
   contract: contract.adjustInventory,
   load: loadAdjustments,
   decide: decideAdjustment,
@@ -43,14 +44,14 @@ const adjust: WriteEndpoint<Adjust, InventoryState, Movement, store.AdjustmentRo
     level_last_movement_id: level.last_movement_id ?? '',
     level_updated_at: level.updated_at ?? '',
   }),
-  find: store.findAdjustments,
+  find: read.findAdjustments,
   present: presentAdjustment,
 };
 
 const getMovement: MemberEndpoint = {
   contract: contract.getMovement,
   async run(reader, principal, id) {
-    const statement = store.findMovement(principal.merchant, id, locationsOf(principal));
+    const statement = read.findMovement(principal.merchant, id, locationsOf(principal));
     const [row] = await reader.query(statement);
     return row === undefined ? undefined : presentMovement(row);
   },
@@ -60,7 +61,7 @@ const listMovements: CollectionEndpoint<typeof contract.listMovements> = {
   contract: contract.listMovements,
   async run(reader, { principal, location, query, page }) {
     const rows = await reader.query(
-      store.listMovements({
+      read.listMovements({
         merchant: principal.merchant,
         locations: location === undefined ? locationsOf(principal) : [location],
         products: query.product_id,
@@ -82,7 +83,7 @@ const listLevels: CollectionEndpoint<typeof contract.listLevels> = {
   async run(reader, { principal, location, query, page }) {
     if (location === undefined) throw new Problem('location_not_granted');
     const rows = await reader.query(
-      store.listLevels({
+      read.listLevels({
         merchant: principal.merchant,
         location,
         products: query.product_id,
@@ -104,7 +105,7 @@ const listProductLevels: CollectionEndpoint<typeof contract.listProductLevels> =
     const locations = locationsOf(principal);
     const limit = fetchSize(page);
     const rows = await reader.query(
-      store.listProductLevels({ merchant, product: id, locations, after: page.after, limit }),
+      read.listProductLevels({ merchant, product: id, locations, after: page.after, limit }),
     );
     return takePage(rows, page, (row) => row.location_id, presentLevel);
   },
@@ -120,13 +121,12 @@ export const inventoryEndpoints: readonly Endpoint[] = [
 
 function loadAdjustments(merchant: MerchantId, commands: readonly Command<Adjust>[]) {
   const productIds = [...new Set(commands.map(({ body }) => body.product_id))];
-  const locationIds = [...new Set(commands.map(({ body }) => body.location_id))];
   return {
     statements: [
       store.createLevels(merchant, commands),
       store.lockLevels(merchant, commands),
       store.findProducts(merchant, productIds),
-      store.findActiveLocations(merchant, locationIds),
+      store.shareActiveLocations(merchant, commands),
     ],
     state([, levels = [], products = [], locations = []]: readonly (readonly unknown[])[]) {
       return {
@@ -143,7 +143,7 @@ function lastLevels(changes: readonly Movement[]): LevelRow[] {
   return [...new Map(changes.map(({ level }) => [levelKey(level), level])).values()];
 }
 
-function locationsOf(principal: Principal): store.Locations {
+function locationsOf(principal: Principal): read.Locations {
   return principal.locations === 'all' ? null : principal.locations;
 }
 
@@ -181,7 +181,7 @@ function presentLevel(row: LevelRow): object {
   };
 }
 
-function presentAdjustment(row: store.AdjustmentRow): object {
+function presentAdjustment(row: read.AdjustmentRow): object {
   const level: LevelRow = {
     product_id: row.product_id,
     location_id: row.location_id,

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startService, type TestService } from '../../test/support/service.ts';
 import { connectDatabase } from '../database/connect.ts';
@@ -129,12 +130,38 @@ describe('the service’s role', () => {
     ];
     try {
       for (const text of forbidden) {
-        const attempt = database.reader.query({ name: text.slice(0, 60), text, values: [] });
+        const connection = await database.writer.connect();
+        const begin = { name: '', text: 'begin read write', values: [] };
+        const attempt = connection.send([begin, { name: '', text, values: [] }]);
         await expect(attempt, text).rejects.toMatchObject({ sqlstate: '42501' });
+        connection.destroy();
       }
     } finally {
       await database.close();
     }
+  });
+
+  test('writes nothing outside of a transaction that says so', async () => {
+    const database = connectDatabase({ url: service.db.serviceUrl, writers: 1 });
+    const text = "update customers set note = 'x'";
+    const attempt = database.reader.query({ name: '', text, values: [] });
+    await expect(attempt).rejects.toMatchObject({ sqlstate: '25006' });
+    await database.close();
+  });
+
+  test('cannot deceive the guards with a table of its own', async () => {
+    const client = new pg.Client({ connectionString: service.db.serviceUrl });
+    await client.connect();
+    await client.query('begin read write');
+    await client.query(`create temp table inventory_levels as
+      select merchant_id, product_id, location_id, 1000::bigint as sequence
+      from public.inventory_levels`);
+    const forged = movement({}).replace(
+      'into inventory_movements',
+      'into public.inventory_movements',
+    );
+    await expect(client.query(forged)).rejects.toThrow(/beyond its level/);
+    await client.end();
   });
 
   test('lives under the ladder of time-outs', async () => {

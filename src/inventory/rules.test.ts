@@ -174,6 +174,7 @@ describe('an adjustment is refused, bound to its key,', () => {
     const answer = await adjust(product, {}, key);
     expect([answer.status, answer.code]).toEqual([422, code]);
     expect(faultsOf(answer)).toEqual([[field, code]]);
+    expect(answer.body.error.message).toContain('a new attempt needs a new key');
     const again = await adjust(product, {}, key);
     expect([again.status, again.code]).toEqual([422, code]);
     expect(again.headers.get('idempotent-replayed')).toBe('true');
@@ -183,10 +184,21 @@ describe('an adjustment is refused, bound to its key,', () => {
   test('as location_inactive', async () => {
     const closed = await service.given.location(merchant, { status: 'inactive' });
     const product = await service.given.product(merchant);
-    const answer = await adjust(product, { location_id: closed });
+    const key = newKey();
+    const answer = await adjust(product, { location_id: closed }, key);
     expect([answer.status, answer.code]).toEqual([422, 'location_inactive']);
     expect(faultsOf(answer)).toEqual([['location_id', 'location_inactive']]);
+    const again = await adjust(product, { location_id: closed }, key);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
   });
+});
+
+test('a quantity of more than 64 characters is refused for its format', async () => {
+  const product = await service.given.product(merchant);
+  for (const target_quantity of ['9'.repeat(65), `1.${'0'.repeat(63)}`]) {
+    const answer = await adjust(product, { target_quantity });
+    expect(faultsOf(answer)).toEqual([['target_quantity', 'invalid_format']]);
+  }
 });
 
 test('a movement is never changed or removed: no method does that', async () => {

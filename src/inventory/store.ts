@@ -4,8 +4,8 @@
 // products are read without a lock, after the levels are locked.
 
 import type { Command } from '../core/endpoint.ts';
-import { idCeiling, idFloor, lookupId } from '../core/id.ts';
-import type { GrantedLocationId, MerchantId } from '../core/principal.ts';
+import { lookupId } from '../core/id.ts';
+import type { MerchantId } from '../core/principal.ts';
 import type { SaveStatement, Statement } from '../core/statement.ts';
 import type { Adjust, LevelRow, MovementRow, ProductRow } from './adjust.ts';
 
@@ -76,16 +76,26 @@ export function findProducts(merchant: MerchantId, ids: readonly string[]): Stat
   };
 }
 
-export function findActiveLocations(
+/**
+ * The active ones among the locations, kept active until the commit: a change of a location waits
+ * for the key share lock, and adjustments share it. One lock per location and batch.
+ */
+export function shareActiveLocations(
   merchant: MerchantId,
-  ids: readonly string[],
+  commands: readonly Command<Adjust>[],
 ): Statement<{ id: string }> {
   return {
-    name: 'find_active_locations',
+    name: 'share_active_locations',
     text: `
-      select id from locations
-      where merchant_id = $1 and id = any ($2) and status = 'active'`,
-    values: [merchant, ids.map(lookupId)],
+      select l.id from locations l
+      where l.merchant_id = $1 and l.status = 'active' and l.id in (
+        select a.location_id
+        from json_to_recordset($2) as a (operation_id text, location_id text)
+        join operations o on o.merchant_id = $1 and o.id = a.operation_id
+          and o.status = 'claimed')
+      order by l.id
+      for key share of l`,
+    values: [merchant, asked(commands)],
   };
 }
 
@@ -120,178 +130,5 @@ export function saveMovements(
       from json_populate_recordset(null::inventory_movements, $2)`,
     values: [merchant, JSON.stringify(movements)],
     rows: movements.length,
-  };
-}
-
-const movementColumns = `m.id, m.sequence, m.product_id, m.location_id, m.type, m.reason,
-  m.quantity_before, m.quantity_delta, m.quantity_after, m.note, m.reference, m.operation_id,
-  m.credential_id, m.actor_kind, m.application_id, m.recorded_at`;
-
-const levelColumns = `v.product_id, v.location_id, v.quantity, v.sequence, v.last_movement_id,
-  v.updated_at`;
-
-/** A movement with what its level is now. */
-export interface AdjustmentRow extends MovementRow {
-  readonly level_quantity: string;
-  readonly level_sequence: number;
-  readonly level_last_movement_id: string;
-  readonly level_updated_at: string;
-}
-
-/** Movements by ID, each with its current level: what a replay shows. */
-export function findAdjustments(
-  merchant: MerchantId,
-  ids: readonly string[],
-): Statement<AdjustmentRow> {
-  return {
-    name: 'find_adjustments',
-    text: `
-      select ${movementColumns}, v.quantity as level_quantity, v.sequence as level_sequence,
-        v.last_movement_id as level_last_movement_id, v.updated_at as level_updated_at
-      from inventory_movements m
-      join inventory_levels v on v.merchant_id = m.merchant_id
-        and v.product_id = m.product_id and v.location_id = m.location_id
-      where m.merchant_id = $1 and m.id = any ($2)`,
-    values: [merchant, ids.map(lookupId)],
-  };
-}
-
-/** One movement, if it is at one of the locations (null: at any). */
-export function findMovement(
-  merchant: MerchantId,
-  id: string,
-  locations: Locations,
-): Statement<MovementRow> {
-  return {
-    name: 'find_movement',
-    text: `
-      select ${movementColumns} from inventory_movements m
-      where m.merchant_id = $1 and m.id = $2 and ($3::text[] is null or m.location_id = any ($3))`,
-    values: [merchant, lookupId(id), locations],
-  };
-}
-
-/** Granted locations, or null for all of the merchant's. */
-export type Locations = readonly GrantedLocationId[] | null;
-
-export interface MovementFilter {
-  readonly merchant: MerchantId;
-  readonly locations: Locations;
-  readonly products: readonly string[] | undefined;
-  readonly reason: string | undefined;
-  readonly operation: string | undefined;
-  readonly recordedAfter: string | undefined;
-  readonly recordedBefore: string | undefined;
-  readonly order: 'asc' | 'desc';
-  readonly after: string | undefined;
-  readonly limit: number;
-}
-
-/**
- * Where the rows of a list come from. Each is walked along an index that ends in the ID, so that a
- * page costs its own length wherever it lies; several walks are merged.
- */
-const movementSources = {
-  operation: `(select * from inventory_movements m where m.merchant_id = $1 and m.id =
-    (select resource_id from operations where merchant_id = $1 and id = $8)) m where %WHERE%`,
-  products: `(select product_id, location_id from inventory_levels where merchant_id = $1
-      and product_id = any ($3) and ($2::text[] is null or location_id = any ($2))) v
-    cross join lateral (select * from inventory_movements m where m.merchant_id = $1
-      and m.product_id = v.product_id and m.location_id = v.location_id and %WHERE%
-      order by m.id %ORDER% limit $9) m`,
-  locations: `unnest($2::text[]) l (id)
-    cross join lateral (select * from inventory_movements m where m.merchant_id = $1
-      and m.location_id = l.id and %WHERE% order by m.id %ORDER% limit $9) m`,
-  merchant: `inventory_movements m where m.merchant_id = $1 and %WHERE%`,
-} as const;
-
-const movementConditions = `m.id > $4 and m.id < $5
-  and m.recorded_at >= $6::timestamptz and m.recorded_at < $7::timestamptz
-  and ($8::text is null or m.operation_id = $8) and ($10::text is null or m.reason = $10)
-  and ($2::text[] is null or m.location_id = any ($2))
-  and ($3::text[] is null or m.product_id = any ($3))`;
-
-export function listMovements(filter: MovementFilter): Statement<MovementRow> {
-  const { order, after, recordedAfter, recordedBefore } = filter;
-  const source = movementSource(filter);
-  const from = movementSources[source]
-    .replace('%WHERE%', movementConditions)
-    .replace('%ORDER%', order);
-  const low = [idFloor('movement', recordedAfter), order === 'asc' ? after : undefined];
-  const high = [idCeiling('movement', recordedBefore), order === 'desc' ? after : undefined];
-  return {
-    name: `list_movements_${source}_${order}`,
-    text: `select ${movementColumns} from ${from} order by m.id ${order} limit $9`,
-    values: [
-      filter.merchant,
-      filter.locations,
-      filter.products?.map(lookupId) ?? null,
-      low.reduce((a, b) => (b !== undefined && b > (a ?? '') ? b : a), ''),
-      high.reduce((a, b) => (b !== undefined && b < (a ?? '~') ? b : a), '~'),
-      recordedAfter ?? '-infinity',
-      recordedBefore ?? 'infinity',
-      filter.operation === undefined ? null : lookupId(filter.operation),
-      filter.limit,
-      filter.reason ?? null,
-    ],
-  };
-}
-
-function movementSource(filter: MovementFilter): keyof typeof movementSources {
-  if (filter.operation !== undefined) return 'operation';
-  if (filter.products !== undefined) return 'products';
-  return filter.locations === null ? 'merchant' : 'locations';
-}
-
-/** The levels at one location by product. A level with sequence 0 never moved and is not shown. */
-export function listLevels(filter: {
-  merchant: MerchantId;
-  location: GrantedLocationId;
-  products: readonly string[] | undefined;
-  updatedAfter: string | undefined;
-  after: string | undefined;
-  limit: number;
-}): Statement<LevelRow> {
-  return {
-    name: filter.products === undefined ? 'list_levels' : 'list_levels_of_products',
-    text: `
-      select ${levelColumns} from inventory_levels v
-      where v.merchant_id = $1 and v.location_id = $2 and v.product_id > $3 and v.sequence > 0
-        and v.updated_at >= $4::timestamptz
-        ${filter.products === undefined ? '' : 'and v.product_id = any ($6)'}
-      order by v.product_id limit $5`,
-    values: [
-      filter.merchant,
-      filter.location,
-      filter.after ?? '',
-      filter.updatedAfter ?? '-infinity',
-      filter.limit,
-      ...(filter.products === undefined ? [] : [filter.products.map(lookupId)]),
-    ],
-  };
-}
-
-/** The levels of one product by location. */
-export function listProductLevels(filter: {
-  merchant: MerchantId;
-  product: string;
-  locations: Locations;
-  after: string | undefined;
-  limit: number;
-}): Statement<LevelRow> {
-  return {
-    name: 'list_product_levels',
-    text: `
-      select ${levelColumns} from inventory_levels v
-      where v.merchant_id = $1 and v.product_id = $2 and v.location_id > $3 and v.sequence > 0
-        and ($4::text[] is null or v.location_id = any ($4))
-      order by v.location_id limit $5`,
-    values: [
-      filter.merchant,
-      lookupId(filter.product),
-      filter.after ?? '',
-      filter.locations,
-      filter.limit,
-    ],
   };
 }

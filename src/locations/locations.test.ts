@@ -93,7 +93,7 @@ describe('a new location', () => {
         ['type', 'value_not_allowed'],
         ['timezone', 'unknown_value'],
         ['external_id', 'invalid_type'],
-        ['metadata', 'too_long'],
+        [`metadata.${'k'.repeat(41)}`, 'too_long'],
         ['status', 'read_only'],
         ['address', 'unknown_field'],
       ]),

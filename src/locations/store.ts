@@ -32,7 +32,10 @@ export function findHolders(
   };
 }
 
-/** Locks the locations, in the order of IDs, and reads them as they are once locked. */
+/**
+ * Locks the locations, in the order of IDs, and reads them as they are once locked. Fully, so that
+ * it waits for adjustments that were judged on the status as it was.
+ */
 export function lockLocations(
   merchant: MerchantId,
   commands: readonly Command<LocationPatch>[],
@@ -50,7 +53,7 @@ export function lockLocations(
         join operations o on o.merchant_id = $1 and o.id = a.operation_id
           and o.status = 'claimed')
       order by l.id
-      for no key update of l`,
+      for update of l`,
     values: [merchant, JSON.stringify(asked)],
   };
 }

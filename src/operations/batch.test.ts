@@ -79,6 +79,30 @@ describe('a command that fails in a batch', () => {
   });
 });
 
+describe('a level that stays locked', () => {
+  test('does not keep those from being served who wait in the same batch', async () => {
+    const [locked = '', ...free] = await products(128);
+    await api.post(path, body(locked, '1'));
+    const session = await service.db.session();
+    await session.query('begin');
+    await session.query('select 1 from inventory_levels where product_id = $1 for update', [
+      locked,
+    ]);
+    // Two of them occupy the merchant's workers; what comes meanwhile becomes one large batch.
+    const stuck = ['2', '3', '4'].map((target) => api.post(path, body(locked, target)));
+    await expect.poll(() => service.service.dispatcher.queued).toBe(1);
+    const started = performance.now();
+    const innocents = await Promise.all(free.map((product) => api.post(path, body(product, '3'))));
+    const waited = performance.now() - started;
+    expect(innocents.map((answer) => answer.status)).toEqual(Array(127).fill(201));
+    expect(waited).toBeLessThan(8_000);
+    for (const answer of await Promise.all(stuck)) {
+      expect(answer.code).toBe('operation_in_progress');
+    }
+    await session.query('rollback');
+  });
+});
+
 describe('one level', () => {
   test('takes every adjustment of a storm on two nodes once, in one gapless chain', async () => {
     const [product = ''] = await products(1);

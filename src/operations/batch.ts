@@ -34,21 +34,26 @@ export type Settlement =
 
 const begin: Statement = {
   name: 'begin',
-  text: 'begin isolation level read committed',
+  text: 'begin isolation level read committed read write',
   values: [],
 };
 const commit: Statement = { name: 'commit', text: 'commit', values: [] };
 const rollback: Statement = { name: 'rollback', text: 'rollback', values: [] };
 
 /**
- * Runs tickets of one merchant and one operation type as one transaction.
+ * Runs tickets of one merchant and one operation type as one transaction. `lockTimeout` (ms)
+ * shortens the role's own.
  * @throws DatabaseFailure; nothing is committed then, unless its kind is `lost`, when the same
  *   tickets, run again, find out.
  */
-export async function runBatch(writer: Writer, tickets: readonly Ticket[]): Promise<Settlement[]> {
+export async function runBatch(
+  writer: Writer,
+  tickets: readonly Ticket[],
+  lockTimeout: number | undefined,
+): Promise<Settlement[]> {
   const connection = await writer.connect();
   try {
-    const settlements = await transact(connection, tickets);
+    const settlements = await transact(connection, tickets, lockTimeout);
     connection.release();
     return settlements;
   } catch (error) {
@@ -57,7 +62,11 @@ export async function runBatch(writer: Writer, tickets: readonly Ticket[]): Prom
   }
 }
 
-async function transact(connection: Connection, tickets: readonly Ticket[]): Promise<Settlement[]> {
+async function transact(
+  connection: Connection,
+  tickets: readonly Ticket[],
+  lockTimeout: number | undefined,
+): Promise<Settlement[]> {
   const [first] = tickets;
   if (first === undefined) return [];
   const { endpoint, merchant } = first;
@@ -66,17 +75,25 @@ async function transact(connection: Connection, tickets: readonly Ticket[]): Pro
     tickets.map((ticket) => ticket.command),
   );
   const now = new Date().toISOString();
-  const opening = [begin, claimKeys(tickets, now), findKeys(tickets), ...load.statements];
-  const [, claimed, found, ...loaded] = await connection.send(opening);
+  const opening = [begin, ...shorterWait(lockTimeout)];
+  const batch = [claimKeys(tickets, now), findKeys(tickets), ...load.statements];
+  const results = await connection.send([...opening, ...batch]);
+  const [claimed, found, ...loaded] = results.slice(opening.length);
   const owned = new Set(rowsOf<{ id: string }>(claimed).map((row) => row.id));
+  const known = knownByKey(rowsOf<KnownRow>(found), owned);
   const decided = decide(tickets, owned, endpoint, load.state(loaded.map((result) => result.rows)));
   if (decided.size === 0) {
     await connection.send([rollback]);
   } else {
     await save(connection, endpoint, merchant, decided);
   }
-  const known = knownByKey(rowsOf<KnownRow>(found), owned);
   return tickets.map((ticket) => settlementOf(ticket, decided, known));
+}
+
+function shorterWait(lockTimeout: number | undefined): Statement[] {
+  if (lockTimeout === undefined) return [];
+  const text = "select set_config('lock_timeout', $1, true)";
+  return [{ name: 'shorter_wait', text, values: [`${lockTimeout}ms`] }];
 }
 
 /** In arrival order, each command seeing what those before it decided. */

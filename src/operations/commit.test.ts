@@ -28,6 +28,7 @@ beforeEach(() => {
   proxy.cutAfterCommit = false;
   proxy.refuses = false;
   proxy.refusesAfterCut = false;
+  proxy.isHole = false;
   proxy.toDatabase = (bytes) => bytes;
 });
 
@@ -84,6 +85,53 @@ describe('a connection cut after COMMIT was sent', () => {
     expect(movements).toEqual([
       { id: retry.body.data.id, operation_id: retry.body.meta.operation_id },
     ]);
+  });
+});
+
+describe('a BEGIN that failed', () => {
+  test('commits nothing of what was sent behind it, and leaves the key free', async () => {
+    // Every statement of a pipeline stands for itself: without BEGIN each would commit alone.
+    const text = 'begin isolation level read committed read write';
+    proxy.toDatabase = (bytes) =>
+      Buffer.from(bytes.toString('latin1').replace(text, 'x'.repeat(text.length)), 'latin1');
+    const fresh = await startNode(proxy.url);
+    try {
+      const body = await adjustment();
+      const key = newKey();
+      const [before] = await service.db.sql('select count(*) from operations');
+      const answer = await fresh.api.as(api.token).post(path, body, { key });
+      expect(answer.status).toBe(500);
+      const [after] = await service.db.sql('select count(*) from operations');
+      expect(after).toEqual(before);
+      proxy.toDatabase = (bytes) => bytes;
+      const retry = await api.post(path, body, { key });
+      expect(retry.status).toBe(201);
+      expect(retry.headers.get('idempotent-replayed')).toBeNull();
+    } finally {
+      await fresh.stop();
+    }
+  });
+});
+
+describe('a database that falls silent without a word', () => {
+  test('costs the requests that met it, and no worker', { timeout: 60_000 }, async () => {
+    const bodies = await Promise.all([adjustment(), adjustment('6')]);
+    await Promise.all(bodies.map((body) => api.post(path, { ...body, target_quantity: '1' })));
+    proxy.isHole = true;
+    const met = bodies.map((body) => api.post(path, body));
+    const customers = [1, 2].map(() => api.post('/customers', { name: 'n', email: 'a@b.co' }));
+    for (const answer of await Promise.all([...met, ...customers])) {
+      expect([503, 504]).toContain(answer.status);
+    }
+    proxy.isHole = false;
+    await expect
+      .poll(async () => (await api.post(path, await adjustment())).status, { timeout: 20_000 })
+      .toBe(201);
+    const after = await Promise.all(
+      Array.from({ length: 20 }, async () => api.post(path, await adjustment())),
+    );
+    expect(after.map((answer) => answer.status)).toEqual(Array(20).fill(201));
+    expect(node.service.dispatcher.queued).toBe(0);
   });
 });
 

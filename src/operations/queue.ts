@@ -11,6 +11,7 @@ interface Waiting<Item> {
 }
 
 interface Group<Item> {
+  readonly name: string;
   readonly merchant: string;
   readonly waiting: Waiting<Item>[];
   isQueued: boolean;
@@ -38,8 +39,8 @@ export class FairQueue<Item> {
    */
   add(merchant: string, type: string, item: Item): void {
     const queuedBy = this.#queuedBy.get(merchant) ?? 0;
-    const group = this.#groupOf(merchant, type);
-    const oldest = group.waiting[0];
+    const name = `${merchant} ${type}`;
+    const oldest = this.#groups.get(name)?.waiting[0];
     const now = performance.now();
     if (
       this.#queued >= limits.queuedTotalMax ||
@@ -48,6 +49,7 @@ export class FairQueue<Item> {
     ) {
       throw overloaded();
     }
+    const group = this.#groupOf(name, merchant);
     group.waiting.push({ item, since: now });
     this.#queuedBy.set(merchant, queuedBy + 1);
     this.#queued += 1;
@@ -67,14 +69,14 @@ export class FairQueue<Item> {
     adjust(this.#queuedBy, group.merchant, -items.length);
     adjust(this.#running, group.merchant, 1);
     if (group.waiting.length > 0) this.#enqueue(group);
+    else this.#groups.delete(group.name);
     return { items, done: () => adjust(this.#running, group.merchant, -1) };
   }
 
-  #groupOf(merchant: string, type: string): Group<Item> {
-    const name = `${merchant} ${type}`;
+  #groupOf(name: string, merchant: string): Group<Item> {
     let group = this.#groups.get(name);
     if (group === undefined) {
-      group = { merchant, waiting: [], isQueued: false };
+      group = { name, merchant, waiting: [], isQueued: false };
       this.#groups.set(name, group);
     }
     return group;

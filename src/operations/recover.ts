@@ -16,6 +16,13 @@ export interface TimedTicket extends Ticket {
 
 export type Settle = (ticket: TimedTicket, result: Settlement | Problem) => void;
 
+/** A part of a batch that is still to be run. */
+interface Part {
+  readonly tickets: readonly TimedTicket[];
+  readonly attempt: number;
+  readonly lockTimeout: number | undefined;
+}
+
 /**
  * Runs a batch until every ticket is settled, with its answer or with a Problem.
  *
@@ -23,52 +30,59 @@ export type Settle = (ticket: TimedTicket, result: Settlement | Problem) => void
  * | --- | --- |
  * | conflict, connection lost | the same batch again, at most twice; then halved |
  * | refused, a bug | halved until the culprit is alone: 500 for it |
- * | lock or statement time-out | halved while time lasts; alone: 503 operation_in_progress |
+ * | lock or statement time-out | halved, with short waits; alone: 503 operation_in_progress |
  * | server away | 503 for all |
+ *
+ * Halves go to the end of the line, so that those who can be served are, before the search for
+ * the culprit goes on.
  */
 export async function settleBatch(
   writer: Writer,
   tickets: readonly TimedTicket[],
   settle: Settle,
-  attempt = 0,
 ): Promise<void> {
-  const now = performance.now();
-  const live = tickets.filter((ticket) => ticket.deadline > now);
-  for (const ticket of tickets) {
-    if (ticket.deadline <= now) settle(ticket, new Problem('timeout', retrySoon));
-  }
-  if (live.length === 0) return;
-  try {
-    const settlements = await runBatch(writer, live);
-    for (const [index, ticket] of live.entries()) {
-      settle(ticket, settlements[index] ?? { kind: 'unsettled' });
+  const parts: Part[] = [{ tickets, attempt: 0, lockTimeout: undefined }];
+  for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
+    const live = dropExpired(part.tickets, settle);
+    if (live.length === 0) continue;
+    try {
+      const settlements = await runBatch(writer, live, part.lockTimeout);
+      for (const [index, ticket] of live.entries()) {
+        settle(ticket, settlements[index] ?? { kind: 'unsettled' });
+      }
+    } catch (error) {
+      parts.push(...(await aftermath({ ...part, tickets: live }, error, settle)));
     }
-  } catch (error) {
-    await recover(writer, live, settle, attempt, error);
   }
 }
 
-async function recover(
-  writer: Writer,
-  tickets: readonly TimedTicket[],
-  settle: Settle,
-  attempt: number,
-  error: unknown,
-): Promise<void> {
+function dropExpired(tickets: readonly TimedTicket[], settle: Settle): TimedTicket[] {
+  const now = performance.now();
+  for (const ticket of tickets) {
+    if (ticket.deadline <= now) settle(ticket, new Problem('timeout', retrySoon));
+  }
+  return tickets.filter((ticket) => ticket.deadline > now);
+}
+
+/** What is to be run again after a failure; nothing when all were told. */
+async function aftermath(part: Part, error: unknown, settle: Settle): Promise<Part[]> {
+  const { tickets, attempt } = part;
   const kind = error instanceof DatabaseFailure ? error.kind : 'refused';
   const mayRepeat = kind === 'conflict' || kind === 'lost';
   if (mayRepeat && attempt < limits.batchRetriesMax) {
     await sleep(Math.random() * 20 * 2 ** attempt);
-    return settleBatch(writer, tickets, settle, attempt + 1);
+    return [{ ...part, attempt: attempt + 1 }];
   }
   const isUnreachable = kind === 'away' || kind === 'lost';
   if (tickets.length > 1 && !isUnreachable) {
     const middle = Math.ceil(tickets.length / 2);
-    await settleBatch(writer, tickets.slice(0, middle), settle, attempt);
-    return settleBatch(writer, tickets.slice(middle), settle, attempt);
+    const halves = [tickets.slice(0, middle), tickets.slice(middle)];
+    const lockTimeout = kind === 'timeout' ? limits.rerunLockTimeout : part.lockTimeout;
+    return halves.map((half) => ({ tickets: half, attempt, lockTimeout }));
   }
   const problem = problemOf(kind, error);
   for (const ticket of tickets) settle(ticket, problem);
+  return [];
 }
 
 const retrySoon = { headers: { 'Retry-After': '1' } };

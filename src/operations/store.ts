@@ -35,7 +35,7 @@ const columns = `o.id, o.type, o.status, o.resource_id, o.error_code, o.error_de
   o.location_id, o.credential_id, o.request_id, o.created_at`;
 
 /** Where an operation was. A write to a location was at that location. */
-const location = `case when o.type in ('locations.create', 'locations.update') then o.resource_id
+const location = `case when o.type = 'locations.create' then o.resource_id
   else o.location_id end`;
 
 /** By the parameters that hold the types and the locations of the reach. */

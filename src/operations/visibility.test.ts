@@ -29,6 +29,8 @@ beforeAll(async () => {
   const here = note('location here', await owner.post('/locations', { name: 'Here' }));
   const there = note('location there', await owner.post('/locations', { name: 'There' }));
   note('there update', await owner.patch(`/locations/${there}`, { name: 'Far' }));
+  const stale = { headers: { 'if-match': '"99"' } };
+  note('there refused', await owner.patch(`/locations/${there}`, { name: 'Off' }, stale));
   for (const [name, location_id] of Object.entries({ here, there })) {
     const body = { product_id: product, location_id, target_quantity: '5', reason: 'correction' };
     note(`adjust ${name}`, await owner.post('/inventory/adjustments', body));
@@ -83,11 +85,13 @@ describe('an operation', () => {
       request_id: expect.stringMatching(/^req_/),
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     });
-    const types = { customer: 'customer', product: 'product', 'there update': 'location' };
+    const types = { customer: 'customer', product: 'product', 'location here': 'location' };
     for (const [name, type] of Object.entries(types)) {
       const { data } = (await owner.get(`/operations/${made[name]}`)).body;
       expect([data.resource.type, data.location_id]).toEqual([type, null]);
     }
+    const { data } = (await owner.get(`/operations/${made['there update']}`)).body;
+    expect([data.resource.type, data.location_id]).toEqual(['location', locations[1]]);
   });
 
   test('that was rejected says why and names no resource', async () => {
@@ -136,7 +140,11 @@ describe('operations are visible', () => {
       [['operations.read', 'products.read'], [], ['product']],
       [['operations.read', 'locations.read'], [], []],
       [['operations.read', 'locations.read'], [here], ['location here']],
-      [['operations.read', 'locations.read'], [there], ['location there', 'there update']],
+      [
+        ['operations.read', 'locations.read'],
+        [there],
+        ['location there', 'there update', 'there refused'],
+      ],
       [['operations.read', 'inventory.read'], [here], ['adjust here', 'refused here']],
       [['operations.read', 'inventory.read'], [], []],
     ];

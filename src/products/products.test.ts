@@ -124,6 +124,23 @@ describe('a new product', () => {
     );
   });
 
+  test('names every fault at once, of its price and its metadata keys too', async () => {
+    const metadata = { ['x'.repeat(41)]: 'a', '\n': 'b', '': 'c' };
+    const price = { amount: '1', currency: 'ZZZ' };
+    const answer = await api.post('/products', { name: '', price, metadata, zz: 1 });
+    const found = answer.body.error.details.map((one: { field: string }) => one.field);
+    expect(new Set(found)).toEqual(
+      new Set([
+        'name',
+        'price.currency',
+        'zz',
+        `metadata.${'x'.repeat(41)}`,
+        'metadata.\n',
+        'metadata.',
+      ]),
+    );
+  });
+
   test('is refused without binding the key when its price cannot be', async () => {
     const key = newKey();
     const bad = { name: 'Flour', price: { amount: '12.5', currency: 'XYZ' } };

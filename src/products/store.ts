@@ -97,7 +97,10 @@ export function lockLevels(
   };
 }
 
-/** In the order of SKUs: two imports of the same list wait for each other in one order. */
+/**
+ * In the order of SKUs, so that two imports of the same list wait for each other in one order. Two
+ * that order SKUs and external IDs differently may still deadlock: the batch is run again then.
+ */
 export function insertProducts(merchant: MerchantId, rows: readonly ProductRow[]): SaveStatement {
   return {
     name: 'insert_products',

@@ -28,7 +28,9 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const serviceUrl = withDatabase(inject('serviceUrl'), name);
   // A clone has the schema but not the role's settings, which belong to a database.
   await migrate({ owner: ownerUrl, service: serviceUrl });
-  const pool = new pg.Pool({ connectionString: ownerUrl, max: 4 });
+  // Where the service is the owner, too, the owner's default is to write nothing.
+  const options = '-c default_transaction_read_only=off';
+  const pool = new pg.Pool({ connectionString: ownerUrl, max: 4, options });
   pool.on('error', () => undefined);
   const sessions: pg.Client[] = [];
   return {
@@ -38,7 +40,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
       return (await pool.query<Row>(text, values)).rows;
     },
     async session() {
-      const client = new pg.Client({ connectionString: ownerUrl });
+      const client = new pg.Client({ connectionString: ownerUrl, options });
       client.on('error', () => undefined);
       await client.connect();
       sessions.push(client);

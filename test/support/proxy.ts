@@ -12,10 +12,14 @@ export class DatabaseProxy {
   readonly #url: URL;
   /** Alters what the service sends. */
   toDatabase: ToDatabase = (bytes) => bytes;
+  /** Holds back what the service sends, until the promise it gives resolves. */
+  delay: (bytes: Buffer) => Promise<void> | undefined = () => undefined;
   /** Drops the connection instead of delivering the answer to a COMMIT that has taken place. */
   cutAfterCommit = false;
   /** Refuses new connections. */
   refuses = false;
+  /** Connections that meet it stay silent for good, without being closed: a vanished host. */
+  isHole = false;
   /** From the next cut on, new connections are refused. */
   refusesAfterCut = false;
   commitsCut = 0;
@@ -53,6 +57,7 @@ export class DatabaseProxy {
       return;
     }
     let hasCommitted = false;
+    let isSilent = false;
     const drop = () => {
       client.destroy();
       database.destroy();
@@ -66,10 +71,16 @@ export class DatabaseProxy {
       });
     }
     client.on('data', (bytes) => {
+      isSilent ||= this.isHole;
+      if (isSilent) return;
       hasCommitted ||= this.cutAfterCommit && bytes.includes('\0commit\0');
-      database.write(this.toDatabase(bytes));
+      const wait = this.delay(bytes);
+      if (wait === undefined) database.write(this.toDatabase(bytes));
+      else void wait.then(() => database.write(this.toDatabase(bytes)));
     });
     database.on('data', (bytes) => {
+      isSilent ||= this.isHole;
+      if (isSilent) return;
       if (!hasCommitted) {
         client.write(bytes);
       } else if (bytes.includes('COMMIT\0')) {

@@ -36,7 +36,25 @@ export function checkMessage(request: IncomingMessage): void {
   }
   if (size > limits.headerBytesMax) throw new Problem('headers_too_large', closing);
   if (hosts === 0) throw malformed('the header Host is missing');
-  if (!url.startsWith('/') && url !== '*') throw malformed('the request target must be a path');
+  const coding = request.headers['transfer-encoding'];
+  if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') {
+    throw malformed('the only transfer coding is chunked');
+  }
+  if (url === '*') throw new Problem('method_not_allowed', { headers: { Allow: servedMethods } });
+  if (!url.startsWith('/') || url.includes('#')) throw malformed('the target must be a path');
+}
+
+/** What a request that names no path is told. */
+export const servedMethods = 'GET, HEAD, POST, PATCH';
+
+/**
+ * Whether a path spells its route literally. One resource has one path: an encoded letter of a
+ * route's own name is another, unknown one.
+ */
+export function isLiteral(url: string, template: string): boolean {
+  const [path = ''] = url.split('?');
+  const segments = path.split('/');
+  return template.split('/').every((name, i) => name.startsWith(':') || name === segments[i]);
 }
 
 /** The query as name and value pairs, decoded strictly. */

@@ -9,6 +9,7 @@ import { mintId } from '../../core/id.ts';
 import { limits } from '../../core/limits.ts';
 import { Problem, type ProblemCode } from '../../core/problem.ts';
 import { commonHeaders, jsonType, problemBody, problemHeaders } from '../respond.ts';
+import { servedMethods } from './message.ts';
 
 export type OnRawProblem = (problem: Problem, requestId: string) => void;
 
@@ -27,24 +28,33 @@ export function answerParserErrors(server: Server, report: OnRawProblem): void {
       return;
     }
     const code = parserProblems[error.code ?? ''] ?? 'malformed_request';
-    const isLongUrl = code === 'headers_too_large' && !error.rawPacket?.includes('\r\n');
+    const isLongUrl = code === 'headers_too_large' && beginsWithLongUrl(error.rawPacket);
     write(socket, new Problem(isLongUrl ? 'uri_too_long' : code, { cause: error }), report);
   });
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
-    write(socket, new Problem('method_not_allowed', { headers: { Allow: 'GET' } }), report);
+    write(socket, new Problem('method_not_allowed', { headers: { Allow: servedMethods } }), report);
   });
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
     respond(response, new Problem('expectation_failed'), report);
   });
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     // The client asks before it sends: do not let it send what would be refused.
-    if (Number(request.headers['content-length'] ?? 0) > limits.bodyBytesMax) {
+    if (request.headers.expect?.trim().toLowerCase() !== '100-continue') {
+      respond(response, new Problem('expectation_failed'), report);
+    } else if (Number(request.headers['content-length'] ?? 0) > limits.bodyBytesMax) {
       respond(response, new Problem('content_too_large'), report);
     } else {
       response.writeContinue();
       server.emit('request', request, response);
     }
   });
+}
+
+/** Whether a packet begins a request whose first line alone is too long. */
+function beginsWithLongUrl(packet: Buffer | undefined): boolean {
+  const end = packet?.indexOf('\r\n') ?? 0;
+  const isLong = end < 0 || end > limits.urlBytesMax;
+  return isLong && /^[A-Z]+ \//.test(packet?.toString('latin1', 0, 32) ?? '');
 }
 
 /** An answer that has begun cannot be followed by another one on the same socket. */

@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { DatabaseProxy } from '../../test/support/proxy.ts';
+import { startNode, startService, type TestService } from '../../test/support/service.ts';
+
+let service: TestService;
+let proxy: DatabaseProxy;
+
+beforeAll(async () => {
+  service = await startService();
+  proxy = new DatabaseProxy(service.db.serviceUrl);
+  await proxy.listen();
+});
+afterAll(async () => {
+  await proxy.close();
+  await service.stop();
+});
+
+test('no adjustment takes effect after its location was answered inactive', async () => {
+  const merchant = await service.given.merchant();
+  const { token } = await service.given.credential(merchant);
+  const api = service.api.as(token);
+  const node = await startNode(proxy.url);
+  const slow = node.api.as(token);
+  const product = await service.given.product(merchant);
+  const location = (await api.post('/locations', { name: 'Main Street' })).body.data.id;
+  const body = { product_id: product, location_id: location, reason: 'correction' };
+  const path = '/inventory/adjustments';
+  await slow.post(path, { ...body, target_quantity: '1' });
+  // What the slow node saves waits on its way, after its rule has found the location active.
+  let release: (() => void) | undefined;
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let isHeld = false;
+  proxy.delay = (bytes) => {
+    if (!bytes.includes('save_outcomes')) return undefined;
+    isHeld = true;
+    return held;
+  };
+  const pending = slow.post(path, { ...body, target_quantity: '2' });
+  await expect.poll(() => isHeld).toBe(true);
+  const patching = api.patch(`/locations/${location}`, { status: 'inactive' });
+  await expect
+    .poll(async () => (await service.db.sql('select 1 from pg_locks where not granted')).length)
+    .toBeGreaterThan(0);
+  release?.();
+  expect((await pending).status).toBe(201);
+  expect((await patching).status).toBe(200);
+  const late = await slow.post(path, { ...body, target_quantity: '3' });
+  expect(late.code).toBe('location_inactive');
+  await node.stop();
+});
