@@ -67,10 +67,10 @@ declare
 begin
   ${claim('customers.create', 'null')}
   ${saveOutcome}
-  insert into customers (merchant_id, id, name, email, phone, status, version, created_at,
-    updated_at, search)
+  insert into customers (merchant_id, id, name, email, email_key, phone, status, version,
+    created_at, updated_at, search)
   values (merchant, resource, 'Ada Bench ' || number, 'c' || number || '@example.com',
-    '+493012345678', 'active', 1, moment, moment,
+    'c' || number || '@example.com', '+493012345678', 'active', 1, moment, moment,
     ('ada bench ' || number || ' c' || number || ' example com')::tsvector);
 end $$`;
 

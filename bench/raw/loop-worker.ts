@@ -4,7 +4,7 @@
 import pg from 'pg';
 import { type Measured, measured } from '../measure.ts';
 import { serveJobs } from '../worker-process.ts';
-import { numbered, type RawStatement } from './statement.ts';
+import { numbered, type RawStatement, writable } from './statement.ts';
 
 export interface LoopJob {
   readonly url: string;
@@ -18,7 +18,12 @@ serveJobs<LoopJob>(async (job) => {
   const { statement, seconds } = job;
   const clients = Array.from(
     { length: job.clients },
-    () => new pg.Client({ connectionString: job.url, application_name: 'bench raw' }),
+    () =>
+      new pg.Client({
+        connectionString: job.url,
+        application_name: 'bench raw',
+        options: writable,
+      }),
   );
   for (const client of clients) client.on('error', () => undefined);
   const { text, names } = numbered(statement);

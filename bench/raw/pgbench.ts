@@ -6,7 +6,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { type Measured, measured } from '../measure.ts';
 import { runProgram } from '../setup/program.ts';
-import type { RawStatement } from './statement.ts';
+import { type RawStatement, writable } from './statement.ts';
 
 interface PgbenchJob {
   readonly url: string;
@@ -51,6 +51,7 @@ function connection(url: string): Record<string, string> {
     PGPASSWORD: decodeURIComponent(password),
     PGDATABASE: pathname.slice(1),
     PGSSLMODE: 'disable',
+    PGOPTIONS: writable,
   };
 }
 

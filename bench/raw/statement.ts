@@ -4,6 +4,9 @@
 import type { Statement } from '../../src/core/statement.ts';
 import { productDigits } from '../load/template.ts';
 
+/** The service's role writes nothing outside of a transaction that says so; a raw call does. */
+export const writable = '-c default_transaction_read_only=off';
+
 export interface RawStatement {
   readonly text: string;
   readonly constants: Readonly<Record<string, string>>;
