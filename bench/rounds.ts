@@ -20,7 +20,7 @@ export interface Bench {
 export interface Figures {
   readonly served: readonly Series[];
   readonly raw: readonly Series[];
-  readonly errors: readonly string[];
+  readonly errors: { readonly count: number; readonly faults: readonly string[] };
 }
 
 type Growing = Series & { readonly samples: Sample[] };
@@ -50,7 +50,7 @@ export async function runRounds(
       }
     }
   }
-  return { served, raw, errors: meter.errors };
+  return { served, raw, errors: { count: meter.errors, faults: meter.faults } };
 }
 
 function seriesOf(cases: readonly Case[], parallel: readonly number[]): Growing[] {
@@ -60,7 +60,8 @@ function seriesOf(cases: readonly Case[], parallel: readonly number[]): Growing[
 }
 
 class Meter {
-  readonly errors: string[] = [];
+  errors = 0;
+  readonly faults: string[] = [];
   readonly #bench: Bench;
 
   constructor(bench: Bench) {
@@ -89,8 +90,10 @@ class Meter {
     const measured = await run();
     const databaseMs = difference(familyProcessorMs(this.#bench.postmaster), before);
     const { errors, firstError } = measured;
-    if (errors > 0) this.errors.push(`${what}: ${errors}, the first: ${firstError}`);
-    if (measured.total === 0) this.errors.push(`${what}: nothing was completed`);
+    this.errors += errors;
+    const first = firstError?.replace(/\s+/g, ' ');
+    if (errors > 0) this.faults.push(`${what}: ${errors} errors, the first: ${first}`);
+    if (measured.total === 0) this.faults.push(`${what}: nothing was completed`);
     return { ...measured, databaseMs, serviceMs: undefined, residentBytes: undefined };
   }
 }

@@ -2,6 +2,7 @@
 // answered with success, once.
 
 import type { Options } from './options.ts';
+import type { Figures } from './rounds.ts';
 import { verifyLedger } from './setup/service.ts';
 import type { Stage } from './stage.ts';
 
@@ -14,20 +15,19 @@ export interface Verdict {
 export async function judge(
   stage: Stage,
   options: Options,
-  errors: readonly string[],
+  errors: Figures['errors'],
 ): Promise<Verdict> {
   const { database, service } = stage;
   const { ok, levels, movements, differences } = await verifyLedger(database.serviceUrl);
   const { answered, found } = await adjustmentsOf(stage, options.products);
-  const faults = [...errors];
+  const faults = [...errors.faults];
   if (!ok) faults.push(`the ledger differs: ${JSON.stringify(differences.slice(0, 3))}`);
-  const isRight =
-    stage.load.isExact && errors.length === 0 ? found === answered : found >= answered;
+  const isRight = stage.load.isExact && errors.count === 0 ? found === answered : found >= answered;
   if (!isRight) faults.push(`${answered} adjustments were answered with 201, ${found} are there`);
   if (service.log() !== '') faults.push(`the service warned: ${service.log().slice(-500)}`);
   const sentence =
     `Ledger ${ok ? 'ok' : 'NOT OK'}: ${levels} levels and ${movements} movements verified, ` +
-    `${found} adjustments for ${answered} answers 201. Errors: ${errors.length}.`;
+    `${found} adjustments for ${answered} answers 201. Errors: ${errors.count}.`;
   return { sentence, faults };
 }
 
