@@ -6,13 +6,6 @@ import { lookupId } from '../core/id.ts';
 import type { CredentialKind, MerchantId } from '../core/principal.ts';
 import type { Statement } from '../core/statement.ts';
 
-export const begin: Statement = {
-  name: 'begin',
-  text: 'begin isolation level read committed read write',
-  values: [],
-};
-export const commit: Statement = { name: 'commit', text: 'commit', values: [] };
-
 export interface MerchantRow {
   readonly id: string;
   readonly name: string;

@@ -1,8 +1,7 @@
 // One small transaction for what the operator writes: all of its statements and its commit in one
 // round trip. Whether it took effect is known when this returns, and only then.
 
-import type { Statement, Writer } from '../core/statement.ts';
-import { begin, commit } from './operator-store.ts';
+import { begin, commit, requireCommitted, type Statement, type Writer } from '../core/statement.ts';
 
 /**
  * The rows of each statement.
@@ -15,9 +14,7 @@ export async function transact(
   const connection = await writer.connect();
   try {
     const [, ...results] = await connection.send([begin, ...statements, commit]);
-    // COMMIT of an aborted transaction succeeds and says ROLLBACK.
-    const answer = results.pop()?.command;
-    if (answer !== 'COMMIT') throw new Error(`the database answered ${answer} to COMMIT`);
+    requireCommitted(results.pop());
     connection.release();
     return results.map((result) => result.rows);
   } catch (error) {

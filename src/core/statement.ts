@@ -30,6 +30,25 @@ export interface Result {
   readonly rows: readonly unknown[];
 }
 
+/**
+ * Begins a transaction that writes. It says so, because the service's role writes nothing outside
+ * of one: should it fail, what is sent behind it in the same pipeline cannot commit by itself.
+ */
+export const begin: Statement = {
+  name: 'begin',
+  text: 'begin isolation level read committed read write',
+  values: [],
+};
+
+export const commit: Statement = { name: 'commit', text: 'commit', values: [] };
+
+/** COMMIT of an aborted transaction succeeds, and says ROLLBACK. @throws Error unless committed. */
+export function requireCommitted(answer: Result | undefined): void {
+  if (answer?.command !== 'COMMIT') {
+    throw new Error(`the database answered ${answer?.command} to COMMIT`);
+  }
+}
+
 /** One connection held for one transaction. */
 export interface Connection {
   /** Sends all statements as one round trip and rejects with the first that failed. */

@@ -69,11 +69,12 @@ function collectionHandler(edge: Edge, endpoint: CollectionEndpoint): Handler {
   const { contract } = endpoint;
   const parser = new QueryParser(contract);
   return async (request) => {
-    const location = attempt(() => searchOf(request.raw.url ?? '').get('location_id'));
-    const hint = lookedUp(location.kind === 'ok' ? location.value : undefined);
+    const search = attempt(() => searchOf(request.raw.url ?? ''));
+    const hint = lookedUp(search.kind === 'ok' ? search.value.get('location_id') : undefined);
     const { principal, location: granted } = await admit(edge, request, contract, hint);
     const keyHash = contract.keyFilter === true ? keyFilter(request) : undefined;
-    const query = parser.parse(searchOf(request.raw.url ?? ''));
+    if (search.kind === 'failed') throw search.error;
+    const query = parser.parse(search.value);
     const id = pathId(request);
     const scope = {
       route: `${contract.name} ${id}`,

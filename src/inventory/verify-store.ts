@@ -17,8 +17,6 @@ export const allowLongStatements: Statement = {
   values: [],
 };
 
-export const commit: Statement = { name: 'commit', text: 'commit', values: [] };
-
 /** What differs, as the statements report it. */
 export interface DifferenceRow {
   readonly kind: string;

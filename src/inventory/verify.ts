@@ -3,11 +3,10 @@
 // works beside a busy service. A level that spans ranges is still judged exactly: movements are
 // only ever added at its end, and it is compared in the snapshot that shows its last ones.
 
-import { DatabaseFailure, type Statement, type Writer } from '../core/statement.ts';
+import { commit, DatabaseFailure, type Statement, type Writer } from '../core/statement.ts';
 import {
   allowLongStatements,
   beginSnapshot,
-  commit,
   type DifferenceRow,
   type MovementPosition,
   nextMerchant,

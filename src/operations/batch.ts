@@ -5,7 +5,16 @@
 // answers to one key for 1,418 of 4,500 operations: a twin sees what its brother has just written.
 
 import type { AnyWriteEndpoint, Command, Decision } from '../core/endpoint.ts';
-import type { Connection, Result, SaveStatement, Statement, Writer } from '../core/statement.ts';
+import {
+  begin,
+  type Connection,
+  commit,
+  type Result,
+  requireCommitted,
+  type SaveStatement,
+  type Statement,
+  type Writer,
+} from '../core/statement.ts';
 import {
   type Claim,
   claimKeys,
@@ -32,12 +41,6 @@ export type Settlement =
   /** The owner it waited for rolled back: run it again. */
   | { readonly kind: 'unsettled' };
 
-const begin: Statement = {
-  name: 'begin',
-  text: 'begin isolation level read committed read write',
-  values: [],
-};
-const commit: Statement = { name: 'commit', text: 'commit', values: [] };
 const rollback: Statement = { name: 'rollback', text: 'rollback', values: [] };
 
 /**
@@ -131,9 +134,7 @@ async function save(
     ...(changes.length === 0 ? [] : endpoint.save(merchant, changes)),
   ];
   const results = await connection.send([...statements.map(expectingRows), commit]);
-  const answer = results.at(-1)?.command;
-  // COMMIT of an aborted transaction succeeds and says ROLLBACK.
-  if (answer !== 'COMMIT') throw new Error(`the database answered ${answer} to COMMIT`);
+  requireCommitted(results.at(-1));
 }
 
 /** The statement with its own check of how many rows it changed: no extra trip is needed. */
