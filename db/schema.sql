@@ -1,6 +1,50 @@
 -- Generated from the migrations. Do not edit: write a migration and generate again.
 -- Each table with its columns, constraints, indexes and triggers; the functions at the end.
 
+create table application_secrets (
+  secret_hash bytea not null,
+  application_id text collate "C" not null,
+  last_four text not null,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  constraint application_secrets_pkey primary key (secret_hash),
+  constraint application_secrets_application_id_fkey foreign key (application_id) references applications(id),
+  constraint application_secrets_secret_hash_check check (octet_length(secret_hash) = 32)
+);
+create index application_secrets_by_application on application_secrets (application_id);
+
+create table applications (
+  id text collate "C" not null,
+  name text not null,
+  scopes text[] not null,
+  redirect_uris text[] not null,
+  jwks jsonb,
+  created_at timestamp with time zone not null,
+  disabled_at timestamp with time zone,
+  constraint applications_pkey primary key (id)
+);
+
+create table audit_head (
+  is_only boolean not null default true,
+  day date not null,
+  number bigint not null,
+  hash bytea not null,
+  constraint audit_head_pkey primary key (is_only),
+  constraint audit_head_is_only_check check (is_only)
+);
+create trigger audit_head_kept before delete on audit_head for each row execute function refuse_change();
+create trigger audit_head_not_emptied before truncate on audit_head for each statement execute function refuse_change();
+
+create table audit_records (
+  day date not null,
+  number bigint not null,
+  line text not null,
+  hash bytea not null,
+  constraint audit_records_pkey primary key (day, number)
+);
+create trigger audit_records_immutable before delete or update on audit_records for each row execute function refuse_change();
+create trigger audit_records_kept before truncate on audit_records for each statement execute function refuse_change();
+
 create table credential_tokens (
   token_hash bytea not null,
   merchant_id text collate "C" not null,
@@ -8,6 +52,7 @@ create table credential_tokens (
   last_four text not null,
   created_at timestamp with time zone not null,
   expires_at timestamp with time zone not null,
+  scopes text[],
   constraint credential_tokens_pkey primary key (token_hash),
   constraint credential_tokens_merchant_id_credential_id_fkey foreign key (merchant_id, credential_id) references credentials(merchant_id, id),
   constraint credential_tokens_token_hash_check check (octet_length(token_hash) = 32)
@@ -27,11 +72,27 @@ create table credentials (
   created_at timestamp with time zone not null,
   last_used_at timestamp with time zone,
   revoked_at timestamp with time zone,
+  approval_id text collate "C",
+  given_by bytea,
+  requests_per_minute integer,
+  request_burst integer,
   constraint credentials_pkey primary key (merchant_id, id),
+  constraint credentials_application_id_fkey foreign key (application_id) references applications(id),
+  constraint credentials_given_by_fkey foreign key (given_by) references credential_tokens(token_hash),
+  constraint credentials_merchant_id_approval_id_fkey foreign key (merchant_id, approval_id) references credentials(merchant_id, id),
   constraint credentials_merchant_id_fkey foreign key (merchant_id) references merchants(id),
   constraint credentials_check check (not all_locations or location_ids = '{}'::text[]),
-  constraint credentials_kind_check check (kind = any (array['personal_access_token', 'oauth_access_token']))
+  constraint credentials_check1 check ((kind = 'oauth_access_token') = (application_id is not null)),
+  constraint credentials_check2 check (approval_id is null or application_id is not null),
+  constraint credentials_check3 check ((approval_id is null) = (given_by is null)),
+  constraint credentials_kind_check check (kind = any (array['personal_access_token', 'oauth_access_token'])),
+  constraint credentials_request_burst_check check (request_burst >= 1),
+  constraint credentials_requests_per_minute_check check (requests_per_minute >= 0)
 );
+create index credentials_by_application on credentials (application_id, id) where (application_id is not null);
+create index credentials_by_approval on credentials (merchant_id, approval_id) where (approval_id is not null);
+create index credentials_by_giver on credentials (given_by) where (given_by is not null);
+create unique index credentials_one_approval on credentials (merchant_id, application_id) where ((application_id is not null) and (approval_id is null));
 create unique index credentials_one_operator on credentials (merchant_id) where is_operator;
 
 create table customers (
@@ -151,8 +212,25 @@ create table merchants (
   id text collate "C" not null,
   name text not null,
   created_at timestamp with time zone not null,
-  constraint merchants_pkey primary key (id)
+  requests_per_minute integer,
+  request_burst integer,
+  constraint merchants_pkey primary key (id),
+  constraint merchants_request_burst_check check (request_burst >= 1),
+  constraint merchants_requests_per_minute_check check (requests_per_minute >= 0)
 );
+
+create table oauth_records (
+  id_hash bytea not null,
+  kind text not null,
+  credential_id text collate "C",
+  payload jsonb not null,
+  expires_at timestamp with time zone not null,
+  consumed_at timestamp with time zone,
+  constraint oauth_records_pkey primary key (id_hash),
+  constraint oauth_records_id_hash_check check (octet_length(id_hash) = 32)
+);
+create index oauth_records_by_credential on oauth_records (credential_id) where (credential_id is not null);
+create index oauth_records_by_end on oauth_records (expires_at);
 
 create table operations (
   merchant_id text collate "C" not null,
@@ -217,6 +295,13 @@ create unique index products_sku on products (merchant_id, sku) where (sku is no
 create index products_status on products (merchant_id, status, id);
 create index products_updated on products (merchant_id, updated_at);
 
+create unlogged table rate_buckets (
+  merchant_id text collate "C" not null,
+  credential_id text collate "C" not null,
+  full_at timestamp with time zone not null,
+  constraint rate_buckets_pkey primary key (merchant_id, credential_id)
+) with (fillfactor=50);
+
 create table schema_migrations (
   number integer not null,
   name text not null,
@@ -224,6 +309,37 @@ create table schema_migrations (
   applied_at timestamp with time zone not null default now(),
   constraint schema_migrations_pkey primary key (number)
 );
+
+create function append_audit(entries json)
+ returns void
+ language plpgsql
+as $function$
+declare
+  head public.audit_head;
+  entry json;
+  happened timestamptz;
+  today date;
+  line text;
+begin
+  select h.is_only, h.day, h.number, h.hash into head from public.audit_head h for update;
+  -- Read behind the lock, and never before the last line's: days do not go back with a clock.
+  today := greatest(head.day, (clock_timestamp() at time zone 'UTC')::date);
+  if today > head.day then
+    head.day := today;
+    head.number := 0;
+  end if;
+  for entry in select value from json_array_elements(entries) loop
+    happened := clock_timestamp() - (entry ->> 'age')::float8 * interval '1 millisecond';
+    head.number := head.number + 1;
+    line := '{"day":"' || to_char(head.day, 'YYYY-MM-DD') || '","number":' || head.number
+      || ',"at":"' || to_char(happened at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '",'
+      || substr((entry -> 'entry')::text, 2);
+    head.hash := sha256(head.hash || convert_to(line, 'UTF8'));
+    insert into public.audit_records (day, number, line, hash)
+      values (head.day, head.number, line, head.hash);
+  end loop;
+  update public.audit_head set day = head.day, number = head.number, hash = head.hash;
+end $function$;
 
 create function expect_rows(changed bigint, expected bigint)
  returns void

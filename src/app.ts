@@ -4,7 +4,8 @@
 import { randomUUID } from 'node:crypto';
 import { Authenticator } from './access/authenticator.ts';
 import { accessEndpoints } from './access/endpoints.ts';
-import { operatorPrincipal } from './access/operator.ts';
+import { LastUses } from './access/last-use.ts';
+import { operatorPrincipal } from './access/operator/principal.ts';
 import { findOperator } from './access/store.ts';
 import type { OperationType } from './core/contract.ts';
 import type { AnyWriteEndpoint, Endpoint } from './core/endpoint.ts';
@@ -52,6 +53,8 @@ export interface Service {
     body: object,
     options?: { readonly id?: string; readonly key?: string },
   ): Promise<WriteAnswer>;
+  /** Writes what it has noted in the background. To be called once no request is under way. */
+  close(): Promise<void>;
 }
 
 export function createService(options: ServiceOptions): Service {
@@ -63,11 +66,12 @@ export function createService(options: ServiceOptions): Service {
     ...(options.onBatch === undefined ? {} : { onBatch: options.onBatch }),
   });
   const submitter = new Submitter(dispatcher, database.reader);
+  const lastUses = new LastUses(database.writer);
   return {
     dispatcher,
     edge: {
       reader: database.reader,
-      authenticator: new Authenticator(database.reserve),
+      authenticator: new Authenticator(database.reserve, (credential) => lastUses.note(credential)),
       submitter,
       cursors: new CursorSealer(options.secret),
     },
@@ -86,6 +90,7 @@ export function createService(options: ServiceOptions): Service {
         deadline: performance.now() + limits.requestDeadline,
       });
     },
+    close: () => lastUses.close(),
   };
 }
 

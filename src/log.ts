@@ -33,7 +33,7 @@ export function createLog(level: string): Logger {
 }
 
 export function logRequest(log: Logger, record: RequestRecord): void {
-  const { problem, seconds, ...members } = record;
+  const { problem, seconds, address: _, ...members } = record;
   const line = {
     ...members,
     milliseconds: Math.round(seconds * 10_000) / 10,

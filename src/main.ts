@@ -77,6 +77,7 @@ async function serveStore(
       await server.fastify.close();
       clearTimeout(patience);
       metricsServer?.close();
+      await service.close();
       await store.close();
     },
     hurry: () => server.fastify.server.closeAllConnections(),

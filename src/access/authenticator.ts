@@ -2,8 +2,9 @@
 // moment share one query; a request only joins a query that is not sent yet, for a query under way
 // may have taken its snapshot before a revocation that the request came after.
 
-import type { GrantedLocationId, MerchantId, Principal } from '../core/principal.ts';
+import type { GrantedLocationId, Principal } from '../core/principal.ts';
 import type { Reader } from '../core/statement.ts';
+import { isGranted, principalOf } from './reach.ts';
 import { type CredentialRow, findCredentials } from './store.ts';
 import { hashToken, isToken } from './token.ts';
 
@@ -17,6 +18,9 @@ export interface Authenticated {
   readonly location: GrantedLocationId | undefined;
 }
 
+/** Told of every use of a credential that is worth noting. */
+export type NoteUse = (credential: { readonly merchant_id: string; readonly id: string }) => void;
+
 interface LookUp {
   readonly tokenHash: Buffer;
   readonly locationId: string | undefined;
@@ -26,11 +30,13 @@ interface LookUp {
 
 export class Authenticator {
   readonly #reader: Reader;
+  readonly #noteUse: NoteUse;
   readonly #waiting: LookUp[] = [];
   #inFlight = 0;
 
-  constructor(reader: Reader) {
+  constructor(reader: Reader, noteUse: NoteUse) {
     this.#reader = reader;
+    this.#noteUse = noteUse;
   }
 
   /** Undefined for every token that is not valid now, whatever the reason. */
@@ -45,12 +51,11 @@ export class Authenticator {
       this.#send();
     });
     if (row === undefined) return undefined;
-    const isGranted =
-      locationId !== undefined &&
-      (row.all_locations ? row.location_exists : row.location_ids.includes(locationId));
+    if (row.is_use_news) this.#noteUse(row);
+    const granted = locationId !== undefined && isGranted(row, locationId);
     return {
       principal: principalOf(row),
-      location: isGranted ? (locationId as GrantedLocationId) : undefined,
+      location: granted ? (locationId as GrantedLocationId) : undefined,
     };
   }
 
@@ -73,18 +78,4 @@ export class Authenticator {
       for (const lookUp of batch) lookUp.reject(error);
     }
   }
-}
-
-function principalOf(row: CredentialRow): Principal {
-  return {
-    merchant: row.merchant_id as MerchantId,
-    merchantName: row.merchant_name,
-    credentialId: row.id,
-    kind: row.kind,
-    application: null,
-    scopes: new Set(row.scopes),
-    locations: row.all_locations ? 'all' : (row.location_ids as GrantedLocationId[]),
-    expiresAt: row.expires_at,
-    lastUsedAt: row.last_used_at,
-  };
 }

@@ -1,27 +1,46 @@
 // The statements of merchants, credentials and their tokens.
 
 import { lookupId } from '../core/id.ts';
+import { limits } from '../core/limits.ts';
 import type { CredentialKind } from '../core/principal.ts';
 import type { Statement } from '../core/statement.ts';
 
-export interface CredentialRow {
+/** What one of those who stand behind a credential may do themselves. */
+export interface Reach {
+  readonly scopes: readonly string[];
+  readonly all_locations: boolean;
+  readonly location_ids: readonly string[];
+}
+
+export interface CredentialRow extends Reach {
   readonly position: number;
   readonly merchant_id: string;
   readonly merchant_name: string;
   readonly id: string;
   readonly kind: CredentialKind;
-  readonly scopes: readonly string[];
-  readonly all_locations: boolean;
-  readonly location_ids: readonly string[];
   readonly expires_at: string;
   readonly last_used_at: string | null;
+  /** Whether its last use was so long ago that this one is worth noting. */
+  readonly is_use_news: boolean;
   readonly location_exists: boolean;
+  readonly requests_per_minute: number | null;
+  readonly request_burst: number | null;
+  readonly merchant_requests_per_minute: number | null;
+  readonly merchant_request_burst: number | null;
+  /** Null for a personal access token. */
+  readonly oauth: {
+    readonly application: { readonly id: string; readonly name: string };
+    /** What the token was asked to be limited to. */
+    readonly token_scopes: readonly string[] | null;
+    /** The approval and the giver of a consent, as they are now. */
+    readonly behind: readonly Reach[];
+  } | null;
 }
 
 /**
  * The live credentials behind tokens, each with whether the location asked about is one of its
  * merchant's. Expiry is judged by the database's clock: a service whose clock is wrong admits
- * nobody too long.
+ * nobody too long. A consent is alive while its approval and the token that gave it are.
  */
 export function findCredentials(
   lookUps: readonly { readonly tokenHash: Buffer; readonly locationId: string | undefined }[],
@@ -31,15 +50,34 @@ export function findCredentials(
     text: `
       select asked.position, c.merchant_id, m.name as merchant_name, c.id, c.kind, c.scopes,
         c.all_locations, c.location_ids, t.expires_at, c.last_used_at,
-        l.id is not null as location_exists
+        coalesce(c.last_used_at < now() - interval '${limits.lastUseGrainMinutes} minutes', true)
+          as is_use_news,
+        l.id is not null as location_exists, c.requests_per_minute, c.request_burst,
+        m.requests_per_minute as merchant_requests_per_minute,
+        m.request_burst as merchant_request_burst,
+        case when app.id is not null then json_build_object(
+          'application', json_build_object('id', app.id, 'name', app.name),
+          'token_scopes', t.scopes,
+          'behind', case when a.id is null then '[]' else json_build_array(
+            json_build_object('scopes', a.scopes, 'all_locations', a.all_locations,
+              'location_ids', a.location_ids),
+            json_build_object('scopes', g.scopes, 'all_locations', g.all_locations,
+              'location_ids', g.location_ids)) end) end as oauth
       from unnest($1::bytea[], $2::text[]) with ordinality
         as asked (token_hash, location_id, position)
       join credential_tokens t on t.token_hash = asked.token_hash and t.expires_at > now()
       join credentials c on c.merchant_id = t.merchant_id and c.id = t.credential_id
         and c.revoked_at is null
       join merchants m on m.id = c.merchant_id
+      left join applications app on app.id = c.application_id
+      left join credentials a on a.merchant_id = c.merchant_id and a.id = c.approval_id
+      left join credential_tokens gt on gt.token_hash = c.given_by
+      left join credentials g on g.merchant_id = gt.merchant_id and g.id = gt.credential_id
       left join locations l on c.all_locations and l.merchant_id = c.merchant_id
-        and l.id = asked.location_id`,
+        and l.id = asked.location_id
+      where (c.application_id is null or app.disabled_at is null)
+        and (c.approval_id is null
+          or (a.revoked_at is null and g.revoked_at is null and gt.expires_at > now()))`,
     values: [
       lookUps.map((lookUp) => lookUp.tokenHash),
       lookUps.map(({ locationId }) => (locationId === undefined ? null : lookupId(locationId))),
@@ -63,4 +101,19 @@ export interface OperatorRow {
   readonly merchant_id: string;
   readonly merchant_name: string;
   readonly id: string;
+}
+
+/** Notes that these were used now, unless somebody has noted it within the grain. */
+export function noteUses(
+  uses: readonly (readonly [credential: string, merchant: string])[],
+): Statement {
+  return {
+    name: 'note_uses',
+    text: `
+      update credentials c set last_used_at = now()
+      from unnest($1::text[], $2::text[]) as u (merchant_id, id)
+      where c.merchant_id = u.merchant_id and c.id = u.id and coalesce(
+        c.last_used_at < now() - interval '${limits.lastUseGrainMinutes} minutes', true)`,
+    values: [uses.map(([, merchant]) => merchant), uses.map(([credential]) => credential)],
+  };
 }

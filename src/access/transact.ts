@@ -1,13 +1,30 @@
-// One small transaction for what the operator writes: all of its statements and its commit in one
-// round trip. Whether it took effect is known when this returns, and only then.
+// Small transactions: all statements and the commit in one round trip. Whether one took effect is
+// known when it returns, and only then. What the operator does goes with its line in the audit
+// trail: neither is there without the other.
 
+import { hostname, userInfo } from 'node:os';
 import { begin, commit, requireCommitted, type Statement, type Writer } from '../core/statement.ts';
+import { type AuditEntry, appendAudit } from './audit/store.ts';
+
+/** What the operator does, as the audit trail says it: the action and what it is done to. */
+export type Deed = AuditEntry;
 
 /**
  * The rows of each statement.
  * @throws DatabaseFailure; nothing was done then, unless its kind is `lost`.
  */
 export async function transact(
+  writer: Writer,
+  deed: Deed,
+  statements: readonly Statement[],
+): Promise<(readonly unknown[])[]> {
+  const entry = { ...deed, operator: operatorName() };
+  const results = await commitAll(writer, [...statements, appendAudit([{ entry, age: 0 }])]);
+  return results.slice(0, -1);
+}
+
+/** The same for what is nobody's deed. */
+export async function commitAll(
   writer: Writer,
   statements: readonly Statement[],
 ): Promise<(readonly unknown[])[]> {
@@ -20,5 +37,19 @@ export async function transact(
   } catch (error) {
     connection.destroy();
     throw error;
+  }
+}
+
+/** Who runs the command, and on which machine. */
+function operatorName(): string {
+  return `${userName()}@${hostname()}`;
+}
+
+/** In a container the user may have no name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.()}`;
   }
 }

@@ -24,13 +24,14 @@ export function defineCustomer(program: Command): void {
 
 async function erase(id: string, flags: CommonFlags): Promise<void> {
   const erased = await withStore(flags, async ({ database }) => {
-    const { findMerchantOfCustomer } = await import('../access/operator-store.ts');
+    const { findMerchantOfCustomer } = await import('../access/operator/merchant-store.ts');
     const { transact } = await import('../access/transact.ts');
     const { eraseCustomer } = await import('../customers/store.ts');
     const [merchant] = await database.reader.query(findMerchantOfCustomer(id));
     if (merchant === undefined) throw new Error(`there is no customer ${id}`);
     const statement = eraseCustomer(merchant.id as MerchantId, id, new Date().toISOString());
-    const [rows = []] = await transact(database.writer, [statement]);
+    const deed = { action: 'customer.erase', merchant_id: merchant.id, customer_id: id };
+    const [rows = []] = await transact(database.writer, deed, [statement]);
     const [row] = rows as readonly { readonly id: string; readonly erased_at: string }[];
     if (row === undefined) throw new Error(`there is no customer ${id}`);
     return { id: row.id, merchant_id: merchant.id, erased_at: row.erased_at };

@@ -2,7 +2,7 @@
 // has something to look at. Everything is written on the ordinary write path, many writes at once.
 
 import type { Command } from 'commander';
-import type { Access } from '../access/credentials.ts';
+import type { Access } from '../access/operator/credentials.ts';
 import type { Service } from '../app.ts';
 import { type MerchantId, scopes } from '../core/principal.ts';
 import { type CommonFlags, define, withStore } from './command.ts';
@@ -57,8 +57,8 @@ async function demo(flags: CommonFlags): Promise<void> {
 
 /** Makes a demo merchant of its own, whatever the database holds already. */
 export async function createDemo(service: Writes, access: Access): Promise<Demo> {
-  const { createMerchant } = await import('../access/merchants.ts');
-  const { createCredential } = await import('../access/credentials.ts');
+  const { createMerchant } = await import('../access/operator/merchants.ts');
+  const { createCredential } = await import('../access/operator/credentials.ts');
   const shop = await import('./demo-data.ts');
   const merchant = await createMerchant(access.writer, shop.merchantName);
   const write = (type: Parameters<Writes['performAsOperator']>[1], bodies: readonly object[]) =>

@@ -58,7 +58,7 @@ async function create(flags: CreateFlags): Promise<void> {
   const { merchant, name, code, type } = flags;
   const location = await withStore(flags, async ({ database, secret }) => {
     const { createService } = await import('../app.ts');
-    const { requireMerchant } = await import('../access/merchants.ts');
+    const { requireMerchant } = await import('../access/operator/merchants.ts');
     await requireMerchant(database.reader, merchant);
     const answer = await createService({ database, secret }).performAsOperator(
       merchant,
@@ -80,7 +80,7 @@ async function create(flags: CreateFlags): Promise<void> {
 
 async function list(flags: ListFlags): Promise<void> {
   const locations = await withStore(flags, async ({ database }) => {
-    const { requireMerchant } = await import('../access/merchants.ts');
+    const { requireMerchant } = await import('../access/operator/merchants.ts');
     await requireMerchant(database.reader, flags.merchant);
     return locationsOf(database.reader, flags.merchant);
   });
@@ -104,7 +104,7 @@ async function list(flags: ListFlags): Promise<void> {
 /** Every page of GET /locations, for the operator. */
 async function locationsOf(reader: Reader, merchant: string): Promise<Location[]> {
   const { endpoints } = await import('../app.ts');
-  const { operatorPrincipal } = await import('../access/operator.ts');
+  const { operatorPrincipal } = await import('../access/operator/principal.ts');
   const { findOperator } = await import('../access/store.ts');
   const [operator] = await reader.query(findOperator(merchant));
   const endpoint = endpoints.find(({ contract }) => contract.name === 'locations.list');

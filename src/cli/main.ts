@@ -7,13 +7,13 @@ import { Command, CommanderError } from 'commander';
 import { UsageError } from '../config.ts';
 import { Problem } from '../core/problem.ts';
 import { DatabaseFailure } from '../core/statement.ts';
+import { defineToken } from './access/token.ts';
 import { defineCustomer } from './customer.ts';
 import { defineDemo } from './demo.ts';
 import { defineLocation } from './location.ts';
 import { defineMerchant } from './merchant.ts';
 import { defineMigrate } from './migrate.ts';
 import { defineServe } from './serve.ts';
-import { defineToken } from './token.ts';
 import { defineVerify } from './verify.ts';
 
 /** Runs one command and sets the exit code of the process. */

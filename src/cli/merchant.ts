@@ -1,7 +1,7 @@
 // `tallybook merchant`: makes and lists merchants.
 
 import type { Command } from 'commander';
-import type { Merchant } from '../access/merchants.ts';
+import type { Merchant } from '../access/operator/merchants.ts';
 import { type CommonFlags, define, group, nameOf, withStore } from './command.ts';
 import { members, show, table } from './output.ts';
 
@@ -33,7 +33,7 @@ async function create(flags: CreateFlags): Promise<void> {
   const merchant = await withStore(
     flags,
     async ({ database }) => {
-      const { createMerchant } = await import('../access/merchants.ts');
+      const { createMerchant } = await import('../access/operator/merchants.ts');
       return createMerchant(database.writer, flags.name);
     },
     { mustExist: false },
@@ -49,7 +49,7 @@ async function create(flags: CreateFlags): Promise<void> {
 
 async function list(flags: CommonFlags): Promise<void> {
   const merchants = await withStore(flags, async ({ database }) => {
-    const { allMerchants } = await import('../access/merchants.ts');
+    const { allMerchants } = await import('../access/operator/merchants.ts');
     const found: Merchant[] = [];
     for await (const merchant of allMerchants(database.reader)) found.push(merchant);
     return found;

@@ -22,7 +22,7 @@ export function defineVerify(program: Command): void {
 async function verify(flags: VerifyFlags): Promise<void> {
   const verification = await withStore(flags, async ({ database }) => {
     const { verifyLedger } = await import('../inventory/verify.ts');
-    const { requireMerchant } = await import('../access/merchants.ts');
+    const { requireMerchant } = await import('../access/operator/merchants.ts');
     const { merchant } = flags;
     if (merchant !== undefined) await requireMerchant(database.reader, merchant);
     return verifyLedger(database.writer, { merchant });

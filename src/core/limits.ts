@@ -86,4 +86,14 @@ export const limits = {
 
   tokenDaysDefault: 90,
   tokenDaysMax: 366,
+  /** Fine enough to find what is unused, and no more than 4 writes an hour and credential. */
+  lastUseGrainMinutes: 15,
+
+  /** Contract section 7: what a credential and a merchant may ask unless the operator says more. */
+  credentialRequestsPerMinute: 6_000,
+  credentialRequestBurst: 1_000,
+  merchantRequestsPerMinute: 30_000,
+  merchantRequestBurst: 5_000,
+  /** Bad tokens and client secrets from one address (IPv6: one /64) that are told so. */
+  failedAuthenticationsPerMinute: 30,
 } as const;

@@ -24,6 +24,12 @@ export type GrantedLocationId = string & { readonly __brand: 'GrantedLocationId'
 
 export type CredentialKind = 'personal_access_token' | 'oauth_access_token';
 
+/** So many requests a minute, and at most `burst` of them at once. */
+export interface RateLimit {
+  readonly perMinute: number;
+  readonly burst: number;
+}
+
 /** The caller behind one request, read from the database for this request alone. */
 export interface Principal {
   readonly merchant: MerchantId;
@@ -37,6 +43,10 @@ export interface Principal {
   /** RFC 3339, or null for a credential that does not expire. */
   readonly expiresAt: string | null;
   readonly lastUsedAt: string | null;
+  /** Null: there is none. */
+  readonly rateLimit: RateLimit | null;
+  /** Of the merchant as a whole. */
+  readonly merchantRateLimit: RateLimit | null;
 }
 
 /** Whether the credential reaches a location whose existence is known (a row's, or its own). */

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
-import { createMerchant } from '../access/merchants.ts';
+import { createMerchant } from '../access/operator/merchants.ts';
 import { readConfig, UsageError } from '../config.ts';
 import { type EmbeddedServer, startEmbeddedServer } from './embedded/server.ts';
 import { openStore } from './open.ts';

@@ -21,13 +21,22 @@ const settings: Readonly<Record<string, string>> = {
 const rights = `
   grant usage on schema public to %ROLE%;
   grant select on schema_migrations, merchants, credentials, credential_tokens, customers,
-    products, locations, operations, inventory_levels, inventory_movements to %ROLE%;
+    products, locations, operations, inventory_levels, inventory_movements, applications,
+    application_secrets, oauth_records, rate_buckets, audit_records, audit_head to %ROLE%;
   grant execute on all functions in schema public to %ROLE%;
   grant insert on merchants, credentials, credential_tokens, customers, products, locations,
-    operations, inventory_levels, inventory_movements to %ROLE%;
-  grant update (scopes, all_locations, location_ids, last_used_at, revoked_at)
-    on credentials to %ROLE%;
+    operations, inventory_levels, inventory_movements, applications, application_secrets,
+    oauth_records, rate_buckets, audit_records to %ROLE%;
+  grant update (requests_per_minute, request_burst) on merchants to %ROLE%;
+  grant update (scopes, all_locations, location_ids, last_used_at, revoked_at, requests_per_minute,
+    request_burst) on credentials to %ROLE%;
   grant update (expires_at) on credential_tokens to %ROLE%;
+  grant update (disabled_at) on applications to %ROLE%;
+  grant update (expires_at) on application_secrets to %ROLE%;
+  grant update (payload, expires_at, consumed_at) on oauth_records to %ROLE%;
+  grant update (full_at) on rate_buckets to %ROLE%;
+  grant update (day, number, hash) on audit_head to %ROLE%;
+  grant delete on oauth_records, rate_buckets, credential_tokens to %ROLE%;
   grant update (name, email, email_key, phone, external_id, note, metadata, status, version,
     updated_at, erased_at, search) on customers to %ROLE%;
   grant update (name, description, sku, barcode, status, inventory_tracked, unit_code,

@@ -37,6 +37,7 @@ const header = `-- Generated from the migrations. Do not edit: write a migration
 
 interface NamedRow {
   readonly name: string;
+  readonly is_logged: boolean;
   readonly options: string | null;
   readonly comment: string | null;
 }
@@ -66,7 +67,8 @@ interface FunctionRow {
 }
 
 const tablesQuery = `
-  select c.relname as name, array_to_string(c.reloptions, ', ') as options,
+  select c.relname as name, c.relpersistence = 'p' as is_logged,
+    array_to_string(c.reloptions, ', ') as options,
     obj_description(c.oid, 'pg_class') as comment
   from pg_class c
   where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
@@ -138,8 +140,9 @@ function tableText(table: NamedRow, parts: TableParts): string {
     ...parts.constraints.map((part) => `constraint ${part.name} ${plain(part.definition)}`),
   ];
   const options = table.options === null ? '' : ` with (${table.options})`;
+  const kind = table.is_logged ? 'table' : 'unlogged table';
   return [
-    `create table ${name} (\n${lines.map((line) => `  ${line}`).join(',\n')}\n)${options};`,
+    `create ${kind} ${name} (\n${lines.map((line) => `  ${line}`).join(',\n')}\n)${options};`,
     ...[...parts.indexes, ...parts.triggers].map((part) => `${plain(part.definition)};`),
     ...commentTexts(`table ${name}`, table.comment),
     ...parts.columns.flatMap((one) => commentTexts(`column ${name}.${one.name}`, one.comment)),

@@ -38,6 +38,8 @@ export interface RequestRecord {
   readonly seconds: number;
   readonly merchantId: string | undefined;
   readonly credentialId: string | undefined;
+  /** Where it came from, trusted proxies looked through. */
+  readonly address: string | undefined;
   readonly problem: Problem | undefined;
 }
 
@@ -222,6 +224,7 @@ function record(request: FastifyRequest, reply: { readonly statusCode: number })
     seconds: (performance.now() - request.startedAt) / 1000,
     merchantId: request.caller?.merchant,
     credentialId: request.caller?.credentialId,
+    address: request.ip,
     problem: request.problem,
   };
 }
@@ -235,6 +238,7 @@ function rawRecord(problem: Problem, requestId: string): RequestRecord {
     seconds: 0,
     merchantId: undefined,
     credentialId: undefined,
+    address: undefined,
     problem,
   };
 }

@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
-import { createMerchant } from '../access/merchants.ts';
+import { createMerchant } from '../access/operator/merchants.ts';
 import { createService, type Service } from '../app.ts';
 import { mintId } from '../core/id.ts';
 import { connectDatabase, type Database } from '../database/connect.ts';

@@ -55,6 +55,7 @@ export async function startNode(serviceUrl: string) {
     api: new Api(origin, undefined, conforms),
     stop: async () => {
       await server.fastify.close();
+      await service.close();
       await database.close();
     },
   };

@@ -94,7 +94,7 @@ const table: Rule = {
   ],
   allows: [
     { 'src/app.ts': "import './http/server.ts';\nimport './products/endpoints.ts';" },
-    { 'src/cli/a.ts': "import '../main.ts';\nimport '../access/merchants.ts';" },
+    { 'src/cli/a.ts': "import '../main.ts';\nimport '../access/operator/merchants.ts';" },
     { 'src/inventory/a.ts': "import { productExists } from '../products/store.ts';" },
     { 'src/inventory/a.ts': "const { productExists } = await import('../products/store.ts');" },
     { 'src/http/wire/a.ts': "import '../respond.ts';\nimport '../../core/id.ts';" },

@@ -1,18 +1,18 @@
 // Merchants, as the operator makes and lists them. A merchant is made together with the credential
 // that its operator acts as, so that no merchant exists for which a command could not write.
 
-import { mintId } from '../core/id.ts';
-import { type MerchantId, scopes } from '../core/principal.ts';
-import { Problem } from '../core/problem.ts';
-import type { Reader, Writer } from '../core/statement.ts';
+import { mintId } from '../../core/id.ts';
+import { type MerchantId, scopes } from '../../core/principal.ts';
+import { Problem } from '../../core/problem.ts';
+import type { Reader, Writer } from '../../core/statement.ts';
+import { transact } from '../transact.ts';
 import {
   findMerchant,
   insertMerchant,
   insertOperator,
   listMerchants,
   type MerchantRow,
-} from './operator-store.ts';
-import { transact } from './transact.ts';
+} from './merchant-store.ts';
 
 export type Merchant = MerchantRow;
 
@@ -21,7 +21,7 @@ const pageSize = 1_000;
 /** Makes a merchant. Names need not be unique. */
 export async function createMerchant(writer: Writer, name: string): Promise<Merchant> {
   const id = mintId('merchant');
-  const [made] = await transact(writer, [
+  const [made] = await transact(writer, { action: 'merchant.create', merchant_id: id, name }, [
     insertMerchant(id, name),
     insertOperator(id, mintId('credential'), scopes),
   ]);

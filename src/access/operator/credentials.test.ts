@@ -2,11 +2,12 @@
 // when, and that nothing that opens a door is kept.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
-import { Given } from '../../test/support/given.ts';
-import { type MerchantId, scopes } from '../core/principal.ts';
-import { connectDatabase, type Database } from '../database/connect.ts';
-import { Authenticator } from './authenticator.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { Given } from '../../../test/support/given.ts';
+import { type MerchantId, scopes } from '../../core/principal.ts';
+import { connectDatabase, type Database } from '../../database/connect.ts';
+import { Authenticator } from '../authenticator.ts';
+import { hashToken } from '../token.ts';
 import {
   allCredentials,
   changeLocations,
@@ -18,7 +19,6 @@ import {
   rotateToken,
 } from './credentials.ts';
 import { createMerchant } from './merchants.ts';
-import { hashToken } from './token.ts';
 
 const day = 86_400;
 
@@ -31,7 +31,7 @@ let merchant: MerchantId;
 beforeAll(async () => {
   db = await createTestDatabase();
   database = connectDatabase({ url: db.serviceUrl, writers: 8 });
-  authenticator = new Authenticator(database.reserve);
+  authenticator = new Authenticator(database.reserve, () => undefined);
   given = new Given(db);
   merchant = (await createMerchant(database.writer, 'Corner Shop')).id as MerchantId;
 });

@@ -1,8 +1,8 @@
 // The operator as a caller: what is done by command goes through the same write path as what is
 // done over HTTP, as a credential of the merchant that no token leads to.
 
-import { type MerchantId, type Principal, scopes } from '../core/principal.ts';
-import type { OperatorRow } from './store.ts';
+import { type MerchantId, type Principal, scopes } from '../../core/principal.ts';
+import type { OperatorRow } from '../store.ts';
 
 export function operatorPrincipal(row: OperatorRow): Principal {
   return {
@@ -15,5 +15,7 @@ export function operatorPrincipal(row: OperatorRow): Principal {
     locations: 'all',
     expiresAt: null,
     lastUsedAt: null,
+    rateLimit: null,
+    merchantRateLimit: null,
   };
 }

@@ -2,9 +2,9 @@
 // that made it; afterwards only its last four characters tell it from others.
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Access, Credential, IssuedCredential } from '../access/credentials.ts';
-import { limits } from '../core/limits.ts';
-import { scopes as allScopes, type Scope } from '../core/principal.ts';
+import type { Access, Credential, IssuedCredential } from '../../access/operator/credentials.ts';
+import { limits } from '../../core/limits.ts';
+import { scopes as allScopes, type Scope } from '../../core/principal.ts';
 import {
   type CommonFlags,
   define,
@@ -15,8 +15,8 @@ import {
   nameOf,
   scopesOf,
   withStore,
-} from './command.ts';
-import { members, show, table } from './output.ts';
+} from '../command.ts';
+import { members, show, table } from '../output.ts';
 
 type Locations = 'all' | readonly string[];
 
@@ -117,7 +117,7 @@ function overlapOf(text: string): number {
 async function create(flags: CreateFlags): Promise<void> {
   const { name, scopes, locations, expiresIn } = flags;
   const issued = await withAccess(flags, async (access, { createCredential }) => {
-    const { requireMerchant } = await import('../access/merchants.ts');
+    const { requireMerchant } = await import('../../access/operator/merchants.ts');
     const merchant = await requireMerchant(access.reader, flags.merchant);
     const lifeSeconds = expiresIn;
     return createCredential(access, { merchant, name, scopes, locations, lifeSeconds });
@@ -127,7 +127,7 @@ async function create(flags: CreateFlags): Promise<void> {
 
 async function list(flags: CommonFlags & { readonly merchant: string }): Promise<void> {
   const credentials = await withAccess(flags, async ({ reader }, { allCredentials }) => {
-    const { requireMerchant } = await import('../access/merchants.ts');
+    const { requireMerchant } = await import('../../access/operator/merchants.ts');
     const merchant = await requireMerchant(reader, flags.merchant);
     const found: Shown[] = [];
     for await (const credential of allCredentials(reader, merchant)) found.push(shown(credential));
@@ -193,14 +193,14 @@ async function scope(
   await show(flags, shown(credential), describe);
 }
 
-type AccessFunctions = typeof import('../access/credentials.ts');
+type AccessFunctions = typeof import('../../access/operator/credentials.ts');
 
 function withAccess<Result>(
   flags: CommonFlags,
   work: (access: Access, functions: AccessFunctions) => Promise<Result>,
 ): Promise<Result> {
   return withStore(flags, async ({ database }) =>
-    work(database, await import('../access/credentials.ts')),
+    work(database, await import('../../access/operator/credentials.ts')),
   );
 }
 

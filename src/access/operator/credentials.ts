@@ -2,10 +2,12 @@
 // other locations or scopes. Every change counts from the next request on. A token exists in the
 // answer that made it and nowhere else: only its hash is stored.
 
-import { mintId } from '../core/id.ts';
-import type { MerchantId, Scope } from '../core/principal.ts';
-import { Problem } from '../core/problem.ts';
-import type { Reader, Statement, Writer } from '../core/statement.ts';
+import { mintId } from '../../core/id.ts';
+import type { MerchantId, Scope } from '../../core/principal.ts';
+import { Problem } from '../../core/problem.ts';
+import type { Reader, Statement, Writer } from '../../core/statement.ts';
+import { hashToken, mintToken } from '../token.ts';
+import { type Deed, transact } from '../transact.ts';
 import {
   type CredentialRecord,
   endOtherTokens,
@@ -21,9 +23,7 @@ import {
   revokeCredential,
   setGrant,
   setScopes,
-} from './operator-store.ts';
-import { hashToken, mintToken } from './token.ts';
-import { transact } from './transact.ts';
+} from './credential-store.ts';
 
 /** The ways to the database that these functions take. */
 export interface Access {
@@ -59,7 +59,8 @@ export async function createCredential(
   const grant = await grantOf(access.reader, merchant, locations);
   const id = mintId('credential');
   const { token, stored } = newToken();
-  await transact(access.writer, [
+  const deed = { action: 'token.create', merchant_id: merchant, credential_id: id, name, scopes };
+  await transact(access.writer, { ...deed, locations: grant.all ? 'all' : grant.ids }, [
     insertCredential({ merchant, id, name, scopes, grant }),
     insertToken(merchant, id, stored, lifeSeconds),
   ]);
@@ -98,9 +99,13 @@ export async function rotateToken(
   id: string,
   overlapSeconds: number,
 ): Promise<IssuedCredential> {
-  const { merchant } = await changeable(access.reader, id);
+  const { merchant, credential } = await changeable(access.reader, id);
+  if (credential.kind !== 'personal_access_token') {
+    throw notFound(`${id} has no token to rotate: its application gets its tokens by itself`);
+  }
   const { token, stored } = newToken();
-  const [, inserted] = await transact(access.writer, [
+  const deed = { action: 'token.rotate', merchant_id: merchant, credential_id: id };
+  const [, inserted] = await transact(access.writer, { ...deed, overlap_seconds: overlapSeconds }, [
     lockLiveCredential(merchant, id),
     insertNextToken(merchant, id, stored),
     endOtherTokens(merchant, id, stored, overlapSeconds),
@@ -115,7 +120,8 @@ export async function rotateToken(
  */
 export async function revoke(access: Access, id: string): Promise<Credential> {
   const { merchant } = await withToken(access.reader, id);
-  const [revoked] = await transact(access.writer, [revokeCredential(merchant, id)]);
+  const deed = { action: 'token.revoke', merchant_id: merchant, credential_id: id };
+  const [revoked] = await transact(access.writer, deed, [revokeCredential(merchant, id)]);
   if (revoked?.length !== 1) throw await noEffect(access.reader, id);
   return credentialById(access.reader, id);
 }
@@ -131,7 +137,9 @@ export async function changeLocations(
 ): Promise<Credential> {
   const { merchant } = await changeable(access.reader, id);
   const grant = await grantOf(access.reader, merchant, locations);
-  return change(access, id, setGrant(merchant, id, grant));
+  const deed = { action: 'token.grant', merchant_id: merchant, credential_id: id };
+  const told = { ...deed, locations: grant.all ? 'all' : grant.ids };
+  return change(access, id, told, setGrant(merchant, id, grant));
 }
 
 /**
@@ -144,11 +152,17 @@ export async function changeScopes(
   scopes: readonly Scope[],
 ): Promise<Credential> {
   const { merchant } = await changeable(access.reader, id);
-  return change(access, id, setScopes(merchant, id, scopes));
+  const deed = { action: 'token.scope', merchant_id: merchant, credential_id: id, scopes };
+  return change(access, id, deed, setScopes(merchant, id, scopes));
 }
 
-async function change(access: Access, id: string, statement: Statement): Promise<Credential> {
-  const [changed] = await transact(access.writer, [statement]);
+async function change(
+  access: Access,
+  id: string,
+  deed: Deed,
+  statement: Statement,
+): Promise<Credential> {
+  const [changed] = await transact(access.writer, deed, [statement]);
   if (changed?.length !== 1) throw await noEffect(access.reader, id);
   return credentialById(access.reader, id);
 }
@@ -160,12 +174,15 @@ async function noEffect(reader: Reader, id: string): Promise<Error> {
 }
 
 /** A credential that is not revoked. */
-async function changeable(reader: Reader, id: string): Promise<{ merchant: MerchantId }> {
+async function changeable(
+  reader: Reader,
+  id: string,
+): Promise<{ merchant: MerchantId; credential: Credential }> {
   const { merchant, credential } = await withToken(reader, id);
   if (credential.revoked_at !== null) {
     throw notFound(`${id} was revoked at ${credential.revoked_at}: create another token`);
   }
-  return { merchant };
+  return { merchant, credential };
 }
 
 /** A credential of somebody's, not the built-in one of the operator. */

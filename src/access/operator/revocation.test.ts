@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startNode, startService, type TestService } from '../../test/support/service.ts';
-import { connectDatabase, type Database } from '../database/connect.ts';
+import { startNode, startService, type TestService } from '../../../test/support/service.ts';
+import { connectDatabase, type Database } from '../../database/connect.ts';
 import { changeLocations, changeScopes, revoke } from './credentials.ts';
 
 let service: TestService;

@@ -1,0 +1,63 @@
+// The statements of merchants, as the operator makes and finds them.
+
+import { lookupId } from '../../core/id.ts';
+import type { Statement } from '../../core/statement.ts';
+
+export interface MerchantRow {
+  readonly id: string;
+  readonly name: string;
+  readonly created_at: string;
+}
+
+export function insertMerchant(id: string, name: string): Statement<MerchantRow> {
+  return {
+    name: 'insert_merchant',
+    text: `
+      insert into merchants (id, name, created_at) values ($1, $2, now())
+      returning id, name, created_at`,
+    values: [id, name],
+  };
+}
+
+/** The credential that the merchant's operator acts as by command. It never has a token. */
+export function insertOperator(
+  merchant: string,
+  id: string,
+  scopes: readonly string[],
+): Statement<{ id: string }> {
+  return {
+    name: 'insert_operator',
+    text: `
+      insert into credentials (merchant_id, id, kind, name, is_operator, scopes, all_locations,
+        location_ids, created_at)
+      values ($1, $2, 'personal_access_token', 'operator', true, $3, true, '{}', now())
+      returning id`,
+    values: [merchant, id, scopes],
+  };
+}
+
+export function listMerchants(after: string, limit: number): Statement<MerchantRow> {
+  return {
+    name: 'list_merchants',
+    text: 'select id, name, created_at from merchants where id > $1 order by id limit $2',
+    values: [after, limit],
+  };
+}
+
+export function findMerchant(id: string): Statement<MerchantRow> {
+  return {
+    name: 'find_merchant',
+    text: 'select id, name, created_at from merchants where id = $1',
+    values: [lookupId(id)],
+  };
+}
+
+/** Whose customer it is. By ID alone: the operator stands above the merchants. */
+export function findMerchantOfCustomer(id: string): Statement<{ id: string }> {
+  return {
+    name: 'find_merchant_of_customer',
+    text: `
+      select m.id from customers c join merchants m on m.id = c.merchant_id where c.id = $1`,
+    values: [lookupId(id)],
+  };
+}
