@@ -5,6 +5,8 @@ import { defineConfig } from 'vitest/config';
 const alone = [
   'test/processes.test.ts',
   'test/lifecycle.test.ts',
+  'test/revocation.test.ts',
+  'src/access/rate/limiter.test.ts',
   'src/cli/**/*.test.ts',
   'src/database/embedded/**/*.test.ts',
 ];

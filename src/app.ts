@@ -2,10 +2,15 @@
 // HTTP edge. A service holds no state of its own; start as many as wanted on one database.
 
 import { randomUUID } from 'node:crypto';
+import { Deeds } from './access/audit/deeds.ts';
+import { Denials } from './access/audit/denials.ts';
 import { Authenticator } from './access/authenticator.ts';
 import { accessEndpoints } from './access/endpoints.ts';
 import { LastUses } from './access/last-use.ts';
+import { type OAuthServer, openOAuthServer } from './access/oauth/server.ts';
 import { operatorPrincipal } from './access/operator/principal.ts';
+import { FailedAuthentications } from './access/rate/address.ts';
+import { RateLimiter } from './access/rate/limiter.ts';
 import { findOperator } from './access/store.ts';
 import type { OperationType } from './core/contract.ts';
 import type { AnyWriteEndpoint, Endpoint } from './core/endpoint.ts';
@@ -38,11 +43,15 @@ export interface ServiceOptions {
   /** The key of cursors, the same on every node. */
   readonly secret: string;
   onBatch?(type: string, commands: number, seconds: number): void;
+  /** Told at the end when denied requests could not be written to the audit trail. */
+  onUnrecorded?(denials: number): void;
 }
 
 export interface Service {
   readonly edge: Edge;
   readonly dispatcher: Dispatcher;
+  /** Takes every request that was turned away. */
+  readonly denials: Pick<Denials, 'note'>;
   /**
    * A write by the operator, on the same path as every other write.
    * @throws Problem
@@ -53,6 +62,8 @@ export interface Service {
     body: object,
     options?: { readonly id?: string; readonly key?: string },
   ): Promise<WriteAnswer>;
+  /** The authorization server, made when it is first asked for. */
+  oauthServer(issuer: string): Promise<OAuthServer>;
   /** Writes what it has noted in the background. To be called once no request is under way. */
   close(): Promise<void>;
 }
@@ -61,23 +72,34 @@ export function createService(options: ServiceOptions): Service {
   const { database } = options;
   const dispatcher = new Dispatcher({
     writer: database.writer,
-    reader: database.reader,
+    readerOf: database.readerOf,
     workers: limits.writeWorkers,
     ...(options.onBatch === undefined ? {} : { onBatch: options.onBatch }),
   });
-  const submitter = new Submitter(dispatcher, database.reader);
+  const submitter = new Submitter(dispatcher, database.readerOf);
   const lastUses = new LastUses(database.writer);
+  const limiter = new RateLimiter(database.leases);
+  const denials = new Denials(database.writer);
+  const deeds = new Deeds(database.writer);
+  let oauth: Promise<OAuthServer> | undefined;
   return {
     dispatcher,
+    denials,
     edge: {
-      reader: database.reader,
+      readerOf: database.readerOf,
       authenticator: new Authenticator(database.reserve, (credential) => lastUses.note(credential)),
+      failures: new FailedAuthentications(),
+      limiter,
       submitter,
       cursors: new CursorSealer(options.secret),
     },
     async performAsOperator(merchantId, type, body, { id = '', key = randomUUID() } = {}) {
       const [operator] = await database.reader.query(findOperator(merchantId));
       if (operator === undefined) throw new Error(`there is no merchant ${merchantId}`);
+      const requestId = mintId('request');
+      const resource = id === '' ? {} : { resource_id: id };
+      const deed = { action: type, merchant_id: merchantId, ...resource };
+      await deeds.record({ ...deed, request_id: requestId });
       return submitter.submit({
         endpoint: writeEndpoint(type),
         principal: operatorPrincipal(operator),
@@ -86,11 +108,24 @@ export function createService(options: ServiceOptions): Service {
         body: decodeJsonObject(Buffer.from(JSON.stringify(body))),
         key,
         ifMatch: undefined,
-        requestId: mintId('request'),
+        requestId,
         deadline: performance.now() + limits.requestDeadline,
       });
     },
-    close: () => lastUses.close(),
+    oauthServer: (issuer) => {
+      oauth ??= openOAuthServer({ issuer, secret: options.secret, ...database });
+      // What failed once may succeed later.
+      oauth.catch(() => {
+        oauth = undefined;
+      });
+      return oauth;
+    },
+    close: async () => {
+      await limiter.close();
+      await lastUses.close();
+      const unrecorded = await denials.close();
+      if (unrecorded > 0) options.onUnrecorded?.(unrecorded);
+    },
   };
 }
 

@@ -33,11 +33,12 @@ export function createLog(level: string): Logger {
 }
 
 export function logRequest(log: Logger, record: RequestRecord): void {
-  const { problem, seconds, address: _, ...members } = record;
+  const { problem, oauthError, seconds, address: _, ...members } = record;
+  const code = problem?.code ?? oauthError;
   const line = {
     ...members,
     milliseconds: Math.round(seconds * 10_000) / 10,
-    ...(problem === undefined ? {} : { code: problem.code }),
+    ...(code === undefined ? {} : { code }),
   };
   if (record.status < 500) log.info(line, 'request');
   else log.error({ ...line, cause: causeOf(problem) }, 'request failed');

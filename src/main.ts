@@ -5,11 +5,15 @@
 import { createServer as createHttpServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
+import { migrationDeed } from './access/audit/deed.ts';
+import { denialOf } from './access/audit/denials.ts';
 import { createService, endpoints } from './app.ts';
 import type { Config } from './config.ts';
 import { limits } from './core/limits.ts';
+import type { FailureKind } from './core/statement.ts';
 import { openStore, type Store } from './database/open.ts';
 import { Metrics } from './http/metrics.ts';
+import { oauthMounts } from './http/oauth.ts';
 import { createServer, type HttpServer } from './http/server.ts';
 import { sitesOf } from './http/sites.ts';
 import { logRequest } from './log.ts';
@@ -28,7 +32,8 @@ export interface Running {
 /** @throws what keeps the service from starting; nothing is left running then. */
 export async function start(config: Config, log: Logger): Promise<Running> {
   const metrics = new Metrics();
-  const store = await openStore(config, log, (kind) => metrics.countDatabaseFailure(kind));
+  const onFailure = (kind: FailureKind) => metrics.countDatabaseFailure(kind);
+  const store = await openStore(config, log, onFailure, { migrationDeed });
   try {
     return await serveStore(config, log, store, metrics);
   } catch (error) {
@@ -48,17 +53,25 @@ async function serveStore(
     database,
     secret,
     onBatch: (type, commands, seconds) => metrics.observeBatch(type, commands, seconds),
+    onUnrecorded: (denials) => log.warn({ denials }, 'ended without recording who was denied'),
   });
   metrics.read({ queued: () => service.dispatcher.queued, connections: database.usage });
   const state = { isReady: true };
-  const server = createServer({
+  const server: HttpServer = createServer({
     edge: service.edge,
     endpoints,
+    mounts: oauthMounts({
+      issuer: () => config.publicUrl ?? originOf(server),
+      server: (issuer) => service.oauthServer(issuer),
+      failures: service.edge.failures,
+    }),
     sites: sitesOf({ endpoints, isReady: async () => state.isReady && (await store.isCurrent()) }),
     trustedProxies: config.trustedProxies,
     onRequest: (record) => {
       metrics.observeRequest(record);
       logRequest(log, record);
+      const denial = denialOf(record);
+      if (denial !== undefined) service.denials.note(denial);
     },
   });
   await server.fastify.listen({ host: config.host, port: config.port });

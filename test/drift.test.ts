@@ -48,6 +48,7 @@ describe('the document', () => {
       edge: {} as Edge,
       endpoints,
       sites: [],
+      mounts: [],
       trustedProxies: [],
       onRequest: () => undefined,
     });

@@ -52,6 +52,7 @@ create index credentials_by_application on credentials (application_id, id)
   where application_id is not null;
 create index credentials_by_approval on credentials (merchant_id, approval_id)
   where approval_id is not null;
+create index credentials_by_consent on credentials (id) where approval_id is not null;
 create index credentials_by_giver on credentials (given_by) where given_by is not null;
 
 alter table merchants
@@ -109,35 +110,56 @@ create table audit_head (
 
 insert into audit_head (day, number, hash) values ('-infinity', 0, decode(repeat('00', 32), 'hex'));
 
--- Appends entries, each a JSON object, as lines that begin with their day, number and time. `age`
--- is how many milliseconds ago an entry happened.
-create function append_audit(entries json) returns void language plpgsql as $$
+-- Appends entries, each a JSON object, as lines that begin with their day, number and time; the
+-- first line of a day also says which it follows, so that days cannot be taken out unnoticed. `age`
+-- is how many milliseconds ago an entry happened. `once`, when given, is part of a line of these
+-- entries: they may have been appended already by a transaction whose answer was lost.
+-- It runs with the rights of its owner: the service's role can append to the chain and no more.
+create function append_audit(entries json, once text default null) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   head public.audit_head;
   entry json;
-  happened timestamptz;
+  moment timestamptz;
   today date;
+  follows text;
   line text;
 begin
   select h.is_only, h.day, h.number, h.hash into head from public.audit_head h for update;
-  -- Read behind the lock, and never before the last line's: days do not go back with a clock.
-  today := greatest(head.day, (clock_timestamp() at time zone 'UTC')::date);
-  if today > head.day then
-    head.day := today;
-    head.number := 0;
+  -- It was a moment ago: all nodes together do not append as many lines in between.
+  if once is not null and exists (
+    select from (
+      select r.line from public.audit_records r order by r.day desc, r.number desc limit 10000
+    ) recent where strpos(recent.line, once) > 0)
+  then
+    return;
   end if;
   for entry in select value from json_array_elements(entries) loop
-    happened := clock_timestamp() - (entry ->> 'age')::float8 * interval '1 millisecond';
+    -- Read behind the lock, and never before the last line's: days do not go back with a clock.
+    moment := clock_timestamp();
+    today := greatest(head.day, (moment at time zone 'UTC')::date);
+    follows := '';
+    if today > head.day then
+      if head.number > 0 then
+        follows := ',"follows":{"day":"' || to_char(head.day, 'YYYY-MM-DD') || '","number":'
+          || head.number || '}';
+      end if;
+      head.day := today;
+      head.number := 0;
+    end if;
     head.number := head.number + 1;
+    moment := moment - (entry ->> 'age')::float8 * interval '1 millisecond';
     line := '{"day":"' || to_char(head.day, 'YYYY-MM-DD') || '","number":' || head.number
-      || ',"at":"' || to_char(happened at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '",'
-      || substr((entry -> 'entry')::text, 2);
+      || follows || ',"at":"' || to_char(moment at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+      || '",' || substr((entry -> 'entry')::text, 2);
     head.hash := sha256(head.hash || convert_to(line, 'UTF8'));
     insert into public.audit_records (day, number, line, hash)
       values (head.day, head.number, line, head.hash);
   end loop;
   update public.audit_head set day = head.day, number = head.number, hash = head.hash;
 end $$;
+
+revoke execute on function append_audit(json, text) from public;
 
 create trigger audit_records_immutable before update or delete on audit_records
   for each row execute function refuse_change();

@@ -1,7 +1,7 @@
 // GET /credential: what the caller is and may do, from the principal that authentication has read.
 
 import type { MemberEndpoint } from '../core/endpoint.ts';
-import type { Principal } from '../core/principal.ts';
+import type { Principal, RateLimit } from '../core/principal.ts';
 import { getCredential } from './contract.ts';
 
 export const accessEndpoints: readonly MemberEndpoint[] = [
@@ -18,6 +18,10 @@ function presentCredential(principal: Principal): object {
     locations: principal.locations,
     expires_at: principal.expiresAt,
     last_used_at: principal.lastUsedAt,
-    rate_limit: null,
+    rate_limit: presentLimit(principal.rateLimit),
   };
+}
+
+function presentLimit(limit: RateLimit | null): object | null {
+  return limit && { requests_per_minute: limit.perMinute, burst: limit.burst };
 }

@@ -13,32 +13,47 @@ export class LastUses {
   readonly #writer: Writer;
   readonly #pending = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<boolean> | undefined;
+  #isClosed = false;
 
   constructor(writer: Writer) {
     this.#writer = writer;
   }
 
   note({ merchant_id, id }: { readonly merchant_id: string; readonly id: string }): void {
+    if (this.#isClosed) return;
     this.#pending.set(id, merchant_id);
-    this.#timer ??= setTimeout(() => void this.#write(), writeDelay);
+    this.#schedule();
   }
 
-  /** Writes what is noted, and notes no more by itself. */
+  /** Writes all that is noted, and notes no more. Once the database fails, it gives up the rest. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     clearTimeout(this.#timer);
-    await this.#write();
+    let isWritten = (await this.#writing) ?? true;
+    while (isWritten && this.#pending.size > 0) isWritten = await this.#write();
   }
 
-  async #write(): Promise<void> {
-    this.#timer = undefined;
+  #schedule(): void {
+    if (this.#timer !== undefined || this.#writing !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#writing = this.#write().finally(() => {
+        this.#writing = undefined;
+        if (this.#pending.size > 0 && !this.#isClosed) this.#schedule();
+      });
+    }, writeDelay);
+  }
+
+  /** Whether it succeeded. If not, the next use of each credential will be noted instead. */
+  async #write(): Promise<boolean> {
     const notes = [...this.#pending].slice(0, notesPerWriteMax);
-    if (notes.length === 0) return;
     for (const [id] of notes) this.#pending.delete(id);
     try {
       await commitAll(this.#writer, [noteUses(notes)]);
+      return true;
     } catch {
-      // The next use of each will be noted instead.
+      return false;
     }
-    if (this.#pending.size > 0) this.#timer ??= setTimeout(() => void this.#write(), writeDelay);
   }
 }

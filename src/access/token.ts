@@ -1,5 +1,6 @@
 // Token strings: a prefix that secret scanners can find, 40 random base-62 characters (238 bits),
 // and a CRC-32 of all that, so that a mistyped token is refused without asking the database.
+// Secrets of OAuth applications and refresh tokens have the same form.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -10,7 +11,8 @@ const checksumLength = 6;
 
 const tokenShape = /^tb_(?:pat|oat)_[0-9A-Za-z]{46}$/;
 
-export function mintToken(kind: 'pat' | 'oat'): string {
+/** Personal access token, OAuth access token, client secret, refresh token. */
+export function mintToken(kind: 'pat' | 'oat' | 'ocs' | 'ort'): string {
   const body = `tb_${kind}_${randomText(randomLength)}`;
   return body + checksum(body);
 }

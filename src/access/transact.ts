@@ -2,12 +2,9 @@
 // known when it returns, and only then. What the operator does goes with its line in the audit
 // trail: neither is there without the other.
 
-import { hostname, userInfo } from 'node:os';
 import { begin, commit, requireCommitted, type Statement, type Writer } from '../core/statement.ts';
-import { type AuditEntry, appendAudit } from './audit/store.ts';
-
-/** What the operator does, as the audit trail says it: the action and what it is done to. */
-export type Deed = AuditEntry;
+import { type Deed, deedEntry } from './audit/deed.ts';
+import { appendAudit } from './audit/store.ts';
 
 /**
  * The rows of each statement.
@@ -18,8 +15,7 @@ export async function transact(
   deed: Deed,
   statements: readonly Statement[],
 ): Promise<(readonly unknown[])[]> {
-  const entry = { ...deed, operator: operatorName() };
-  const results = await commitAll(writer, [...statements, appendAudit([{ entry, age: 0 }])]);
+  const results = await commitAll(writer, [...statements, appendAudit([deedEntry(deed)])]);
   return results.slice(0, -1);
 }
 
@@ -37,19 +33,5 @@ export async function commitAll(
   } catch (error) {
     connection.destroy();
     throw error;
-  }
-}
-
-/** Who runs the command, and on which machine. */
-function operatorName(): string {
-  return `${userName()}@${hostname()}`;
-}
-
-/** In a container the user may have no name. */
-function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return `uid ${process.getuid?.()}`;
   }
 }

@@ -81,26 +81,12 @@ describe('serve', () => {
 
 describe('every command', () => {
   const commands = [
-    'serve',
-    'migrate',
-    'verify',
-    'merchant',
-    'merchant create',
-    'merchant list',
-    'location',
-    'location create',
-    'location list',
-    'token',
-    'token create',
-    'token list',
-    'token show',
-    'token rotate',
-    'token revoke',
-    'token grant',
-    'token scope',
-    'customer',
-    'customer erase',
-    'demo',
+    ...['serve', 'migrate', 'verify', 'demo'],
+    ...['merchant', 'merchant create', 'merchant list'],
+    ...['location', 'location create', 'location list'],
+    ...['token', 'token create', 'token list', 'token show', 'token rotate', 'token revoke'],
+    ...['token grant', 'token scope', 'token prune'],
+    ...['customer', 'customer erase'],
   ];
 
   test.each(commands)('%s has help with an example of it', async (command) => {
@@ -211,6 +197,8 @@ describe('--json prints one value: ', () => {
       merchant_id: greeting.merchant_id,
       name: 'till',
       kind: 'personal_access_token',
+      application: null,
+      approval_id: null,
       scopes: ['products.read', 'inventory.read'],
       locations: 'all',
       created_at: time,

@@ -53,9 +53,10 @@ export async function withStore<Result>(
 ): Promise<Result> {
   const config = readConfig(flags);
   const { openStore } = await import('../database/open.ts');
+  const { migrationDeed } = await import('../access/audit/deed.ts');
   const interruption = new AbortController();
   const { signal } = interruption;
-  const defaults = { purpose: 'command', mustExist: true, signal } as const;
+  const defaults = { purpose: 'command', mustExist: true, signal, migrationDeed } as const;
   const log = logOf(config.logLevel);
   const opening = openStore(config, log, undefined, { ...defaults, ...options });
   // Not before it is open: a server that is just starting would be left running.

@@ -7,6 +7,9 @@ import { Command, CommanderError } from 'commander';
 import { UsageError } from '../config.ts';
 import { Problem } from '../core/problem.ts';
 import { DatabaseFailure } from '../core/statement.ts';
+import { defineApp } from './access/app.ts';
+import { defineAudit } from './access/audit.ts';
+import { defineLimit } from './access/limit.ts';
 import { defineToken } from './access/token.ts';
 import { defineCustomer } from './customer.ts';
 import { defineDemo } from './demo.ts';
@@ -46,6 +49,9 @@ function program(): Command {
     defineMerchant,
     defineLocation,
     defineToken,
+    defineApp,
+    defineLimit,
+    defineAudit,
     defineCustomer,
     defineDemo,
   ]) {

@@ -52,14 +52,27 @@ export const limits = {
   /** Waiting for a pooled connection longer than this means overload: 503. */
   poolAcquireTimeout: 1_000,
   poolWaitersPerConnectionMax: 64,
+  /**
+   * Four for each processor and four more, of which one merchant gets half: with three instead of
+   * six a merchant alone got 4,400 reads/s out of two processors instead of 5,400. At most so many
+   * that two nodes fit into the 100 connections a PostgreSQL server has by default.
+   */
+  readConnectionsMax: 32,
   connectionLifetimeSeconds: 1_800,
 
   /** How long a twin waits for the first request with its key. */
   twinWait: 2_000,
-  /** One merchant may queue this many writes, far above the promised 256. */
+  /** Contract section 7: so many requests of one merchant are queued before any is refused. */
+  queuedPerMerchantMin: 256,
+  /** One merchant may queue this many writes, and as many reads, if they can be served in time. */
   queuedPerMerchantMax: 1_024,
   queuedTotalMax: 8_192,
-  /** A write that waited this long is refused: the queue is longer than we can serve. */
+  /**
+   * A read that waited this long for its turn is refused. On two cores a merchant's 256 searches
+   * of 40 ms pass through its six connections in less.
+   */
+  readWaitMax: 2_000,
+  /** A write beyond the promised that would wait this long is refused. Half of its deadline. */
   queueWaitMax: 5_000,
   /**
    * Workers of one process, each with one connection while it runs a batch. A merchant gets half of
@@ -84,16 +97,46 @@ export const limits = {
   /** Contract section 5. A PATCH may name twice as many: it may delete as many as it sets. */
   metadataPairsMax: 50,
 
+  /** A code travels from the browser to the application and back at once. */
+  authorizationCodeSeconds: 60,
+  /** Time for a person to find a token and decide. */
+  consentRequestSeconds: 900,
+  /** More check boxes than this are not a choice; those beyond are granted by the operator. */
+  consentLocationsMax: 500,
+
   tokenDaysDefault: 90,
   tokenDaysMax: 366,
   /** Fine enough to find what is unused, and no more than 4 writes an hour and credential. */
   lastUseGrainMinutes: 15,
+  /** Longer than anything seasonal: what nobody used for so long is not missed. */
+  unusedCredentialYears: 1,
+  /** How long what OAuth issued is kept once it has ended, for whoever looks for a reason. */
+  endedTokenDays: 1,
 
   /** Contract section 7: what a credential and a merchant may ask unless the operator says more. */
   credentialRequestsPerMinute: 6_000,
   credentialRequestBurst: 1_000,
   merchantRequestsPerMinute: 30_000,
   merchantRequestBurst: 5_000,
+  /**
+   * Lines of their own that denied requests may have in the audit trail, of strangers and of known
+   * callers each: 2 a second of some 490 bytes are 85 MB a day at most; the others are counted.
+   */
+  denialLinesBurst: 200,
+  denialLinesPerSecond: 2,
+  /** Different ones that are told apart until they are written; some 600 bytes of memory each. */
+  denialLinesPendingMax: 1_000,
+
   /** Bad tokens and client secrets from one address (IPv6: one /64) that are told so. */
   failedAuthenticationsPerMinute: 30,
+  /** 14 MB. From more addresses than this a limit by address stops nobody. */
+  failingAddressesMax: 100_000,
+  /** More than one PostgreSQL server answers; whoever needs more needs no limit. */
+  requestsPerMinuteMax: 1_000_000,
+  requestBurstMax: 1_000_000,
+  /**
+   * How long a request waits to hear what other nodes admit; then its node decides by itself. A
+   * database at hand says it in 1 or 2 ms.
+   */
+  leaseTimeout: 50,
 } as const;

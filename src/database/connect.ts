@@ -1,6 +1,7 @@
-// Connections to PostgreSQL: a pool for reads, a small reserve for authentication and health so
-// that slow reads cannot lock everyone out, and one connection per write worker. Every connection
-// has an error listener for its whole life: without it a crash of the database ends this process.
+// Connections to PostgreSQL: a pool for reads, which merchants share by turns, a small reserve for
+// authentication and health so that slow reads cannot lock everyone out, one connection per write
+// worker, and one for rate limits. Every connection has an error listener for its whole life:
+// without it a crash of the database ends this process.
 
 import { availableParallelism } from 'node:os';
 import pg from 'pg';
@@ -14,13 +15,19 @@ import {
   type Writer,
 } from '../core/statement.ts';
 import { databaseFailure } from './failure.ts';
+import { FairReads } from './fair-reads.ts';
 import { typeParsers } from './types.ts';
 
 /** What the service holds of its database. */
 export interface Database {
+  /** For a merchant's endpoints: its queries take turns with those of other merchants. */
+  readonly readerOf: (merchant: string) => Reader;
+  /** For what is done on nobody's behalf: it takes its turns as one more merchant. */
   readonly reader: Reader;
   readonly reserve: Reader;
   readonly writer: Writer;
+  /** For rate limits, which wait for nobody's writes. */
+  readonly leases: Writer;
   /** Connections in use, idle and waited for, for the metrics. */
   usage(): { readonly total: number; readonly idle: number; readonly waiting: number };
   close(): Promise<void>;
@@ -32,24 +39,32 @@ export interface ConnectOptions {
   readonly onError?: (failure: DatabaseFailure) => void;
 }
 
+export const readConnections = Math.min(4 * availableParallelism() + 4, limits.readConnectionsMax);
 const reserveConnections = 2;
 
 export function connectDatabase(options: ConnectOptions): Database {
   const report = options.onError ?? (() => undefined);
-  const reads = openPool(options.url, 2 * availableParallelism() + 2, false, report);
+  const reads = openPool(options.url, readConnections, false, report);
+  const fair = new FairReads(poolReader(reads, report), readConnections);
   const reserve = openPool(options.url, reserveConnections, false, report);
   const writes = openPool(options.url, options.writers, true, report);
+  const leases = openPool(options.url, 1, true, report);
+  const pools = [reads, reserve, writes, leases];
+  const sum = (count: (pool: pg.Pool) => number) =>
+    pools.map(count).reduce((total, one) => total + one, 0);
   return {
-    reader: poolReader(reads, report),
+    readerOf: (merchant) => fair.readerOf(merchant),
+    reader: fair.readerOf(''),
     reserve: poolReader(reserve, report),
     writer: poolWriter(writes, report),
+    leases: poolWriter(leases, report),
     usage: () => ({
-      total: reads.totalCount + reserve.totalCount + writes.totalCount,
-      idle: reads.idleCount + reserve.idleCount + writes.idleCount,
-      waiting: reads.waitingCount + reserve.waitingCount,
+      total: sum((pool) => pool.totalCount),
+      idle: sum((pool) => pool.idleCount),
+      waiting: fair.waiting + reserve.waitingCount,
     }),
     close: async () => {
-      await Promise.all([reads.end(), reserve.end(), writes.end()]);
+      await Promise.all(pools.map((pool) => pool.end()));
     },
   };
 }

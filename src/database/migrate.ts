@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
+import type { Statement } from '../core/statement.ts';
 import { ensureServiceRole } from './role.ts';
 
 const migrationsDirectory = new URL('../../db/migrations/', import.meta.url);
@@ -15,6 +16,17 @@ export interface Migration {
   readonly checksum: string;
   readonly sql: string;
 }
+
+export interface MigrateOptions {
+  /** The URLs of the schema's owner and of the service. */
+  readonly owner: string;
+  readonly service: string;
+  /** What goes into the audit trail in the transaction that applies a migration. */
+  readonly deed?: ((migration: string) => Statement) | undefined;
+}
+
+/** The trail begins with the migration that makes its tables. */
+const firstWithTrail = 2;
 
 export interface MigrateResult {
   readonly applied: readonly string[];
@@ -28,9 +40,9 @@ export interface MigrateResult {
  * @throws Error naming the remedy when the database is newer than this program, or a migration
  *   that was applied has changed since.
  */
-export async function migrate(urls: { owner: string; service: string }): Promise<MigrateResult> {
+export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   const migrations = await readMigrations();
-  const client = new pg.Client({ connectionString: urls.owner, application_name: 'tallybook' });
+  const client = new pg.Client({ connectionString: options.owner, application_name: 'tallybook' });
   client.on('error', () => undefined);
   await client.connect();
   try {
@@ -40,9 +52,11 @@ export async function migrate(urls: { owner: string; service: string }): Promise
     await createHistory(client);
     const applied: string[] = [];
     for (const migration of migrations) {
-      if (await applyOnce(client, migration, migrations.length)) applied.push(migration.name);
+      const deed = migration.number < firstWithTrail ? undefined : options.deed?.(migration.name);
+      const isNews = await applyOnce(client, migration, migrations.length, deed);
+      if (isNews) applied.push(migration.name);
     }
-    const serviceIsOwner = await ensureServiceRole(client, urls.service);
+    const serviceIsOwner = await ensureServiceRole(client, options.service);
     return { applied, version: migrations.length, serviceIsOwner };
   } finally {
     await client.end();
@@ -80,7 +94,12 @@ async function createHistory(client: pg.Client): Promise<void> {
   }
 }
 
-async function applyOnce(client: pg.Client, migration: Migration, known: number): Promise<boolean> {
+async function applyOnce(
+  client: pg.Client,
+  migration: Migration,
+  known: number,
+  deed: Statement | undefined,
+): Promise<boolean> {
   await client.query('begin');
   try {
     await client.query('select from schema_migrations where number = 0 for update');
@@ -102,6 +121,7 @@ async function applyOnce(client: pg.Client, migration: Migration, known: number)
         'insert into schema_migrations (number, name, checksum) values ($1, $2, $3)',
         [migration.number, migration.name, migration.checksum],
       );
+      if (deed !== undefined) await client.query(deed.text, [...deed.values]);
     }
     await client.query('commit');
     return row === undefined;

@@ -3,7 +3,7 @@
 
 import { type Config, type Storage, UsageError } from '../config.ts';
 import { limits } from '../core/limits.ts';
-import type { FailureKind } from '../core/statement.ts';
+import type { FailureKind, Statement } from '../core/statement.ts';
 import { connectDatabase, type Database } from './connect.ts';
 import { isInitialised } from './embedded/directory.ts';
 import { startEmbeddedServer } from './embedded/server.ts';
@@ -30,6 +30,8 @@ export interface OpenOptions {
   readonly mustExist?: boolean;
   /** Ends the waiting. */
   readonly signal?: AbortSignal;
+  /** What to say in the audit trail of each migration that is applied. */
+  readonly migrationDeed?: (migration: string) => Statement;
 }
 
 export interface Store {
@@ -143,7 +145,7 @@ async function reachServer(
 async function prepare(
   server: ReachedServer,
   log: Log,
-  { purpose = 'service', signal }: OpenOptions,
+  { purpose = 'service', signal, migrationDeed }: OpenOptions,
 ): Promise<{ applied: readonly string[]; schemaVersion: number }> {
   const found = await findDatabase(server.ownerUrl, {
     limit: purpose === 'service' ? Number.POSITIVE_INFINITY : commandPatience,
@@ -161,7 +163,7 @@ async function prepare(
   // A role without the owner's rights has nothing to do once the schema is current: somebody else
   // runs the migrations then.
   if (found.version < known || (purpose !== 'command' && found.isOwner)) {
-    applied = await migrateOrExplain(server, found.isOwner, log);
+    applied = await migrateOrExplain(server, found.isOwner, log, migrationDeed);
   }
   await assertSafe(server.serviceUrl, known);
   return { applied, schemaVersion: known };
@@ -171,6 +173,7 @@ async function migrateOrExplain(
   server: ReachedServer,
   isOwner: boolean,
   log: Log,
+  migrationDeed: OpenOptions['migrationDeed'],
 ): Promise<readonly string[]> {
   if (!isOwner) {
     throw new Error(
@@ -181,6 +184,7 @@ async function migrateOrExplain(
   const { applied, serviceIsOwner } = await migrate({
     owner: server.ownerUrl,
     service: server.serviceUrl,
+    deed: migrationDeed,
   });
   if (serviceIsOwner) {
     log.warn(

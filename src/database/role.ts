@@ -26,7 +26,7 @@ const rights = `
   grant execute on all functions in schema public to %ROLE%;
   grant insert on merchants, credentials, credential_tokens, customers, products, locations,
     operations, inventory_levels, inventory_movements, applications, application_secrets,
-    oauth_records, rate_buckets, audit_records to %ROLE%;
+    oauth_records, rate_buckets to %ROLE%;
   grant update (requests_per_minute, request_burst) on merchants to %ROLE%;
   grant update (scopes, all_locations, location_ids, last_used_at, revoked_at, requests_per_minute,
     request_burst) on credentials to %ROLE%;
@@ -35,7 +35,6 @@ const rights = `
   grant update (expires_at) on application_secrets to %ROLE%;
   grant update (payload, expires_at, consumed_at) on oauth_records to %ROLE%;
   grant update (full_at) on rate_buckets to %ROLE%;
-  grant update (day, number, hash) on audit_head to %ROLE%;
   grant delete on oauth_records, rate_buckets, credential_tokens to %ROLE%;
   grant update (name, email, email_key, phone, external_id, note, metadata, status, version,
     updated_at, erased_at, search) on customers to %ROLE%;

@@ -1,11 +1,11 @@
 // The checks every API request goes through, in one fixed order (contract section 2):
-//   accept → authentication → scope → key, media type, JSON, query → location grant
+//   accept → authentication → rate limit → scope → key, media type, JSON, query → location grant
 //   → key look-up → fields → state → commit → answer.
 // The body is decoded before the credential is read, so that one query answers both for the token
 // and for the location the body names; what is wrong with it is said at its place in the order.
 
 import type { FastifyRequest } from 'fastify';
-import type { Authenticated, Authenticator } from '../access/authenticator.ts';
+import type { Authenticated } from '../access/authenticator.ts';
 import { successStatus } from '../core/contract.ts';
 import type {
   AnyWriteEndpoint,
@@ -15,10 +15,11 @@ import type {
 } from '../core/endpoint.ts';
 import { limits } from '../core/limits.ts';
 import type { CursorSealer } from '../core/page.ts';
+import type { MerchantId } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
 import type { Reader } from '../core/statement.ts';
 import { hashKey } from '../operations/fingerprint.ts';
-import { authenticate, bearerToken, requireScope } from './authenticate.ts';
+import { authenticate, bearerToken, type Door, requireScope } from './authenticate.ts';
 import { idempotencyKey, ifMatchVersion, requireJsonAccepted, requireJsonBody } from './headers.ts';
 import { canonicalFilters, QueryParser } from './parse.ts';
 import type { Success } from './respond.ts';
@@ -29,9 +30,8 @@ import { searchOf } from './wire/message.ts';
 export const apiPrefix = '/api/v1';
 
 /** What the pipeline works with. */
-export interface Edge {
-  readonly reader: Reader;
-  readonly authenticator: Authenticator;
+export interface Edge extends Door {
+  readonly readerOf: (merchant: MerchantId) => Reader;
   readonly submitter: Submitter;
   readonly cursors: CursorSealer;
 }
@@ -59,7 +59,7 @@ function memberHandler(edge: Edge, endpoint: MemberEndpoint): Handler {
   return async (request) => {
     const { principal } = await admit(edge, request, contract, undefined);
     parser.parse(searchOf(request.raw.url ?? ''));
-    const data = await endpoint.run(edge.reader, principal, pathId(request));
+    const data = await endpoint.run(edge.readerOf(principal.merchant), principal, pathId(request));
     if (data === undefined) throw new Problem('not_found');
     return { status: 200, data, headers: contract.etag ? etagOf(data) : {} };
   };
@@ -86,7 +86,7 @@ function collectionHandler(edge: Edge, endpoint: CollectionEndpoint): Handler {
     const limit = typeof query.limit === 'number' ? query.limit : limits.pageSizeDefault;
     const page = { limit, after };
     const call = { principal, id, query, location: granted, page, keyHash };
-    const { items, next } = await endpoint.run(edge.reader, call);
+    const { items, next } = await endpoint.run(edge.readerOf(principal.merchant), call);
     const meta = next === undefined ? {} : { next_cursor: edge.cursors.seal(scope, next) };
     return { status: 200, data: items, meta };
   };
@@ -98,12 +98,11 @@ function writeHandler(edge: Edge, endpoint: AnyWriteEndpoint): Handler {
   const isVersioned = contract.method === 'PATCH';
   const namesLocation = 'location_id' in contract.body.properties;
   return async (request) => {
-    const token = preAuthentication(request);
+    const token = preAuthentication(edge, request);
     const decoded = attempt(() => decodeBody(request));
     const named = namesLocation && decoded.kind === 'ok' ? decoded.value.location_id : undefined;
     const hint = lookedUp(named);
-    const caller = await authenticate(edge.authenticator, token, hint);
-    request.caller = caller.principal;
+    const caller = await authenticate(edge, request, token, hint);
     requireScope(caller.principal, contract.scope);
     const key = idempotencyKey(request.headers);
     const ifMatch = ifMatchVersion(request.headers, isVersioned);
@@ -137,9 +136,9 @@ function writeHandler(edge: Edge, endpoint: AnyWriteEndpoint): Handler {
 }
 
 /** The steps before the credential is read. */
-function preAuthentication(request: FastifyRequest): string {
+function preAuthentication(edge: Edge, request: FastifyRequest): string {
   requireJsonAccepted(request.headers);
-  return bearerToken(request.headers);
+  return bearerToken(edge, request);
 }
 
 async function admit(
@@ -148,9 +147,8 @@ async function admit(
   contract: Endpoint['contract'],
   locationId: string | undefined,
 ): Promise<Authenticated> {
-  const token = preAuthentication(request);
-  const caller = await authenticate(edge.authenticator, token, locationId);
-  request.caller = caller.principal;
+  const token = preAuthentication(edge, request);
+  const caller = await authenticate(edge, request, token, locationId);
   requireScope(caller.principal, contract.scope);
   return caller;
 }

@@ -6,6 +6,13 @@ import { isRetryable, Problem } from '../core/problem.ts';
 import { DatabaseFailure } from '../core/statement.ts';
 import { overloaded } from '../operations/queue.ts';
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Errors of this route have OAuth's form. */
+    isOAuth?: boolean;
+  }
+}
+
 export const jsonType = 'application/json; charset=utf-8';
 
 /** Headers of every answer, whoever writes it. */
@@ -35,11 +42,24 @@ export function sendSuccess(reply: FastifyReply, success: Success): FastifyReply
 }
 
 export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
+  const isOAuth = reply.request.routeOptions?.config?.isOAuth === true;
   return reply
     .code(problem.status)
     .headers(problemHeaders(problem))
     .type(jsonType)
-    .send(problemBody(problem, reply.request.id));
+    .send(
+      isOAuth ? JSON.stringify(oauthErrorBody(problem)) : problemBody(problem, reply.request.id),
+    );
+}
+
+/** A problem as OAuth's endpoints say it (RFC 6749, section 5.2): `error` is a text there. */
+export function oauthErrorBody(problem: Problem): object {
+  return { error: oauthErrorOf(problem.status), error_description: problem.message };
+}
+
+function oauthErrorOf(status: number): string {
+  if (isRetryable(status)) return status === 500 ? 'server_error' : 'temporarily_unavailable';
+  return status === 401 ? 'invalid_client' : 'invalid_request';
 }
 
 export function problemHeaders(problem: Problem): Record<string, string> {

@@ -9,7 +9,9 @@ import { mintId } from '../core/id.ts';
 import { limits } from '../core/limits.ts';
 import type { Principal } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
+import type { Mount } from './oauth.ts';
 import { apiPrefix, type Edge, type Handler, handlerOf } from './pipeline.ts';
+import type { LimitHeaders } from './rate-limit.ts';
 import { commonHeaders, problemOf, sendProblem, sendSuccess } from './respond.ts';
 import { checkMessage, isLiteral } from './wire/message.ts';
 import { answerParserErrors } from './wire/raw.ts';
@@ -18,6 +20,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Who called, once known: for the log. */
     caller: Principal | undefined;
+    /** What the caller is told of its rate limits, whatever the answer. */
+    limitHeaders: LimitHeaders | undefined;
     /** By `performance.now()`. */
     startedAt: number;
     deadline: number;
@@ -25,6 +29,9 @@ declare module 'fastify' {
     declaredType: string | undefined;
     /** What was answered, when it was a problem. */
     problem: Problem | undefined;
+    /** What an OAuth endpoint answered, when it was an error, and to which application. */
+    oauthError: string | undefined;
+    applicationId: string | undefined;
   }
 }
 
@@ -41,6 +48,8 @@ export interface RequestRecord {
   /** Where it came from, trusted proxies looked through. */
   readonly address: string | undefined;
   readonly problem: Problem | undefined;
+  readonly oauthError: string | undefined;
+  readonly applicationId: string | undefined;
 }
 
 /** A page outside the API: documents and health. */
@@ -53,6 +62,7 @@ export interface ServerOptions {
   readonly edge: Edge;
   readonly endpoints: readonly Endpoint[];
   readonly sites: readonly Site[];
+  readonly mounts: readonly Mount[];
   readonly trustedProxies: readonly string[];
   onRequest(record: RequestRecord): void;
 }
@@ -124,10 +134,13 @@ function takeOverRequests(
   options: ServerOptions,
 ): void {
   app.decorateRequest('caller', undefined);
+  app.decorateRequest('limitHeaders', undefined);
   app.decorateRequest('startedAt', 0);
   app.decorateRequest('deadline', 0);
   app.decorateRequest('declaredType', undefined);
   app.decorateRequest('problem', undefined);
+  app.decorateRequest('oauthError', undefined);
+  app.decorateRequest('applicationId', undefined);
   app.addHook('onRequest', async (request, reply) => {
     request.startedAt = performance.now();
     request.deadline = request.startedAt + limits.requestDeadline;
@@ -143,10 +156,15 @@ function takeOverRequests(
   });
   // At the answer, not at the request: one that was under way when draining began must not leave
   // its connection open behind it.
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', async ({ limitHeaders }, reply) => {
+    if (limitHeaders !== undefined) void reply.headers(limitHeaders);
     if (state.isDraining) void reply.header('Connection', 'close');
   });
-  app.addHook('onResponse', async (request, reply) => options.onRequest(record(request, reply)));
+  app.addHook('onResponse', async (request, reply) => {
+    // What was written past the hook above leaves its connection open as well.
+    if (state.isDraining) request.raw.socket.end();
+    options.onRequest(record(request, reply));
+  });
   app.setErrorHandler((error, request, reply) => {
     request.problem = problemOf(error);
     return sendProblem(reply, request.problem);
@@ -182,14 +200,25 @@ function addRoutes(app: FastifyInstance, options: ServerOptions): void {
     });
     note(site.path, 'GET', 'HEAD');
   }
-  for (const [url, methods] of methodsByPath) refuseOtherMethods(app, url, methods);
+  for (const [url, methods] of methodsByPath) refuseOtherMethods(app, url, methods, false);
+  for (const { path: url, methods, answer: handler } of options.mounts) {
+    const method = [...methods];
+    app.route({ method, url, handler, exposeHeadRoute: false, config: { isOAuth: true } });
+    refuseOtherMethods(app, url, methods, true);
+  }
 }
 
-function refuseOtherMethods(app: FastifyInstance, url: string, methods: readonly string[]): void {
+function refuseOtherMethods(
+  app: FastifyInstance,
+  url: string,
+  methods: readonly string[],
+  isOAuth: boolean,
+): void {
   const Allow = methods.join(', ');
   app.route({
     method: app.supportedMethods.filter((method) => !methods.includes(method)),
     url,
+    config: { isOAuth },
     handler: () => {
       throw new Problem('method_not_allowed', { headers: { Allow } });
     },
@@ -226,6 +255,8 @@ function record(request: FastifyRequest, reply: { readonly statusCode: number })
     credentialId: request.caller?.credentialId,
     address: request.ip,
     problem: request.problem,
+    oauthError: request.oauthError,
+    applicationId: request.applicationId ?? request.caller?.application?.id,
   };
 }
 
@@ -240,5 +271,7 @@ function rawRecord(problem: Problem, requestId: string): RequestRecord {
     credentialId: undefined,
     address: undefined,
     problem,
+    oauthError: undefined,
+    applicationId: undefined,
   };
 }

@@ -16,6 +16,7 @@ beforeAll(async () => {
     edge: {} as Edge,
     endpoints,
     sites: sitesOf({ endpoints, isReady: () => state.isReady() }),
+    mounts: [],
     trustedProxies: [],
     onRequest: () => undefined,
   });

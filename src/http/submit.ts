@@ -4,7 +4,7 @@
 
 import type { AnyWriteEndpoint, Command } from '../core/endpoint.ts';
 import { mintId } from '../core/id.ts';
-import { actorOf, canReach, type Principal } from '../core/principal.ts';
+import { actorOf, canReach, type MerchantId, type Principal } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
 import type { Reader } from '../core/statement.ts';
 import type { KeyIdentity } from '../operations/claim.ts';
@@ -29,12 +29,12 @@ export interface Submission {
 
 export class Submitter {
   readonly #dispatcher: Dispatcher;
-  readonly #reader: Reader;
+  readonly #readerOf: (merchant: MerchantId) => Reader;
   readonly #parsers = new Map<AnyWriteEndpoint, BodyParser>();
 
-  constructor(dispatcher: Dispatcher, reader: Reader) {
+  constructor(dispatcher: Dispatcher, readerOf: (merchant: MerchantId) => Reader) {
     this.#dispatcher = dispatcher;
-    this.#reader = reader;
+    this.#readerOf = readerOf;
   }
 
   /** @throws Problem */
@@ -112,7 +112,8 @@ export class Submitter {
     id: string,
   ): Promise<Problem | undefined> {
     if (endpoint.contract.method === 'POST') return undefined;
-    const [row] = await this.#reader.query(endpoint.find(principal.merchant, [id]));
+    const { merchant } = principal;
+    const [row] = await this.#readerOf(merchant).query(endpoint.find(merchant, [id]));
     if (row === undefined) return new Problem('not_found');
     try {
       endpoint.present(row);

@@ -4,6 +4,7 @@
 
 import type { AnyWriteEndpoint, Command } from '../core/endpoint.ts';
 import { limits } from '../core/limits.ts';
+import type { MerchantId } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
 import type { Reader, Writer } from '../core/statement.ts';
 import type { Settlement } from './batch.ts';
@@ -37,7 +38,7 @@ export interface WriteAnswer {
 
 export interface DispatchOptions {
   readonly writer: Writer;
-  readonly reader: Reader;
+  readonly readerOf: (merchant: MerchantId) => Reader;
   readonly workers: number;
   onBatch?(type: string, commands: number, seconds: number): void;
 }
@@ -89,7 +90,7 @@ export class Dispatcher {
     const flight = this.#flights.get(keyText(key));
     const inFlight = flight === undefined ? undefined : await withinTwinWait(flight);
     if (inFlight !== undefined) return inFlight;
-    const [row] = await this.#options.reader.query(findKeys([key]));
+    const [row] = await this.#options.readerOf(key.merchant).query(findKeys([key]));
     return row === undefined ? undefined : knownOperation(row);
   }
 
@@ -163,7 +164,8 @@ export class Dispatcher {
     }
     const { resourceId } = known.outcome;
     const { endpoint, merchant } = request;
-    const [row] = await this.#options.reader.query(endpoint.find(merchant, [resourceId]));
+    const reader = this.#options.readerOf(merchant);
+    const [row] = await reader.query(endpoint.find(merchant, [resourceId]));
     if (row === undefined) throw new Error(`${resourceId} of operation ${operationId} is gone`);
     try {
       return { operationId, resourceId, data: endpoint.present(row), replayed };

@@ -35,12 +35,17 @@ const body = (product: string, target: string, more: object = {}) => ({
 /** A digest of every row of every table: equal before and after means nothing was written. */
 async function checksums() {
   const tables = await service.db.sql<{ name: string }>(
-    `select tablename as name from pg_tables where schemaname = 'public' order by 1`,
+    // How fast a caller asks is noted whatever becomes of the request.
+    `select tablename as name from pg_tables
+     where schemaname = 'public' and tablename <> 'rate_buckets' order by 1`,
   );
   const sums: Record<string, unknown> = {};
   for (const { name } of tables) {
+    // When a credential was last used is noted a moment after it was.
+    const rest = `(to_jsonb(t) - 'last_used_at')::text`;
+    const all = 't::text || xmin::text || ctid::text';
     const [row] = await service.db.sql(
-      `select count(*), md5(string_agg(t::text || xmin::text || ctid::text, '' order by t::text))
+      `select count(*), md5(string_agg(${name === 'credentials' ? rest : all}, '' order by t::text))
        from ${name} t`,
     );
     sums[name] = row;

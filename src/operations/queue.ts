@@ -5,16 +5,15 @@
 import { limits } from '../core/limits.ts';
 import { Problem } from '../core/problem.ts';
 
-interface Waiting<Item> {
-  readonly item: Item;
-  readonly since: number;
-}
-
 interface Group<Item> {
   readonly name: string;
   readonly merchant: string;
-  readonly waiting: Waiting<Item>[];
+  readonly waiting: Item[];
   isQueued: boolean;
+  /** When a batch last left it; at first, when it began. */
+  movedAt: number;
+  /** How long it takes to move up by one place (ms), a moving average. */
+  pace: number;
 }
 
 export class FairQueue<Item> {
@@ -40,17 +39,16 @@ export class FairQueue<Item> {
   add(merchant: string, type: string, item: Item): void {
     const queuedBy = this.#queuedBy.get(merchant) ?? 0;
     const name = `${merchant} ${type}`;
-    const oldest = this.#groups.get(name)?.waiting[0];
     const now = performance.now();
     if (
       this.#queued >= limits.queuedTotalMax ||
       queuedBy >= limits.queuedPerMerchantMax ||
-      (oldest !== undefined && now - oldest.since > limits.queueWaitMax)
+      (queuedBy >= limits.queuedPerMerchantMin && this.#waitIn(name, now) > limits.queueWaitMax)
     ) {
       throw overloaded();
     }
-    const group = this.#groupOf(name, merchant);
-    group.waiting.push({ item, since: now });
+    const group = this.#groupOf(name, merchant, now);
+    group.waiting.push(item);
     this.#queuedBy.set(merchant, queuedBy + 1);
     this.#queued += 1;
     this.#enqueue(group);
@@ -64,7 +62,8 @@ export class FairQueue<Item> {
     const [group] = index < 0 ? [] : this.#order.splice(index, 1);
     if (group === undefined) return undefined;
     group.isQueued = false;
-    const items = group.waiting.splice(0, limits.batchCommandsMax).map(({ item }) => item);
+    const items = group.waiting.splice(0, limits.batchCommandsMax);
+    notePace(group, items.length);
     this.#queued -= items.length;
     adjust(this.#queuedBy, group.merchant, -items.length);
     adjust(this.#running, group.merchant, 1);
@@ -73,10 +72,18 @@ export class FairQueue<Item> {
     return { items, done: () => adjust(this.#running, group.merchant, -1) };
   }
 
-  #groupOf(name: string, merchant: string): Group<Item> {
+  /** How long the next in a group will wait, as it has moved, or as it has stood still since. */
+  #waitIn(name: string, now: number): number {
+    const group = this.#groups.get(name);
+    if (group === undefined) return 0;
+    const atOnce = this.#runningPerMerchantMax * limits.batchCommandsMax;
+    return group.waiting.length * Math.max(group.pace, (now - group.movedAt) / atOnce);
+  }
+
+  #groupOf(name: string, merchant: string, now: number): Group<Item> {
     let group = this.#groups.get(name);
     if (group === undefined) {
-      group = { name, merchant, waiting: [], isQueued: false };
+      group = { name, merchant, waiting: [], isQueued: false, movedAt: now, pace: 0 };
       this.#groups.set(name, group);
     }
     return group;
@@ -87,6 +94,13 @@ export class FairQueue<Item> {
     group.isQueued = true;
     this.#order.push(group);
   }
+}
+
+function notePace(group: Group<unknown>, moved: number): void {
+  const now = performance.now();
+  const pace = (now - group.movedAt) / moved;
+  group.pace = group.pace === 0 ? pace : (group.pace + pace) / 2;
+  group.movedAt = now;
 }
 
 /** 503 with a jittered Retry-After, so that the refused do not come back all at once. */

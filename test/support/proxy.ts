@@ -45,8 +45,13 @@ export class DatabaseProxy {
     return url.toString();
   }
 
-  async close(): Promise<void> {
+  /** Drops all connections. */
+  cut(): void {
     for (const socket of this.#open) socket.destroy();
+  }
+
+  async close(): Promise<void> {
+    this.cut();
     await new Promise((resolve) => this.#server.close(resolve));
   }
 

@@ -1,8 +1,10 @@
 // A whole service inside the test process: its own database, a real HTTP server on a free port.
 
+import { denialOf } from '../../src/access/audit/denials.ts';
 import { createService, endpoints, type Service } from '../../src/app.ts';
 import { limits } from '../../src/core/limits.ts';
 import { connectDatabase, type Database } from '../../src/database/connect.ts';
+import { oauthMounts } from '../../src/http/oauth.ts';
 import { createServer, type RequestRecord } from '../../src/http/server.ts';
 import { Api } from './api.ts';
 import { conforms } from './conformance.ts';
@@ -41,14 +43,24 @@ export async function startNode(serviceUrl: string) {
   const database: Database = connectDatabase({ url: serviceUrl, writers: limits.writeWorkers });
   const service = createService({ database, secret: testSecret });
   const records: RequestRecord[] = [];
+  let origin = '';
   const server = createServer({
     edge: service.edge,
     endpoints,
     sites: [],
+    mounts: oauthMounts({
+      issuer: () => origin,
+      server: (issuer) => service.oauthServer(issuer),
+      failures: service.edge.failures,
+    }),
     trustedProxies: [],
-    onRequest: (record) => records.push(record),
+    onRequest: (record) => {
+      records.push(record);
+      const denial = denialOf(record);
+      if (denial !== undefined) service.denials.note(denial);
+    },
   });
-  const origin = await server.fastify.listen({ host: '127.0.0.1', port: 0 });
+  origin = await server.fastify.listen({ host: '127.0.0.1', port: 0 });
   return {
     service,
     records,

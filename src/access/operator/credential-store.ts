@@ -172,6 +172,10 @@ export interface CredentialRecord {
   readonly merchant_id: string;
   readonly name: string;
   readonly kind: CredentialKind;
+  /** Whose tokens lead to it; null for a personal access token. */
+  readonly application: { readonly id: string; readonly name: string } | null;
+  /** Of a consent: the approval that it was given under. */
+  readonly approval_id: string | null;
   readonly is_operator: boolean;
   readonly scopes: readonly string[];
   readonly all_locations: boolean;
@@ -194,10 +198,13 @@ const rfc3339 = (column: string) =>
   `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 const credentialRecord = `
-  select c.id, c.merchant_id, c.name, c.kind, c.is_operator, c.scopes, c.all_locations,
-    c.location_ids, c.created_at, c.revoked_at, c.last_used_at, newest.expires_at,
-    newest.last_four, live.tokens
+  select c.id, c.merchant_id, c.name, c.kind, c.approval_id, c.is_operator, c.scopes,
+    c.all_locations, c.location_ids, c.created_at, c.revoked_at, c.last_used_at,
+    newest.expires_at, newest.last_four, live.tokens,
+    case when a.id is not null then json_build_object('id', a.id, 'name', a.name) end
+      as application
   from credentials c
+  left join applications a on a.id = c.application_id
   left join lateral (select t.expires_at, t.last_four from credential_tokens t
     where t.merchant_id = c.merchant_id and t.credential_id = c.id
     order by t.created_at desc limit 1) newest on true

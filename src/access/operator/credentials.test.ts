@@ -2,8 +2,11 @@
 // when, and that nothing that opens a door is kept.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newKey } from '../../../test/support/api.ts';
+import { Applications } from '../../../test/support/applications.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { Given } from '../../../test/support/given.ts';
+import { startNode } from '../../../test/support/service.ts';
 import { type MerchantId, scopes } from '../../core/principal.ts';
 import { connectDatabase, type Database } from '../../database/connect.ts';
 import { Authenticator } from '../authenticator.ts';
@@ -152,6 +155,55 @@ describe('rotating', () => {
     await rotateToken(database, credential.id, 60);
     await rotateToken(database, credential.id, 0);
     expect(await lifeOf(credential.id)).toBe(10 * day);
+  });
+
+  test('keeps the keys: what was done with the old token is replayed with the new', async () => {
+    const node = await startNode(db.serviceUrl);
+    const first = await create();
+    const body = { name: 'Ada', email: 'ada@example.com' };
+    const key = newKey();
+    const done = await node.api.as(first.token).post('/customers', body, { key });
+    const second = await rotateToken(database, first.credential.id, 0);
+    const again = await node.api.as(second.token).post('/customers', body, { key });
+    const late = await node.api.as(first.token).post('/customers', body, { key });
+    const other = await create();
+    const elsewhere = await node.api.as(other.token).post('/customers', body, { key });
+    await node.stop();
+    expect([done.status, again.status, late.status]).toEqual([201, 201, 401]);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(again.body.meta.operation_id).toBe(done.body.meta.operation_id);
+    expect(again.body.data).toEqual(done.body.data);
+    expect(elsewhere.body.meta.operation_id).not.toBe(done.body.meta.operation_id);
+  });
+
+  test('is not for approvals and consents, whose applications get their tokens', async () => {
+    const applications = new Applications(db);
+    const application = await applications.application();
+    const approval = await applications.approval(merchant, application);
+    const { token: by } = await create();
+    const consent = await applications.consent(merchant, application, { approval, by });
+    for (const id of [approval, consent]) {
+      const token = await applications.token(merchant, id);
+      await expect(rotateToken(database, id, 0)).rejects.toMatchObject({ code: 'not_found' });
+      expect(await isAdmitted(token)).toBe(true);
+      const found = await credentialById(database.reader, id);
+      expect(found.tokens).toHaveLength(1);
+      expect(found.application).toEqual({ id: application, name: 'Shop Sync' });
+      expect(found.approval_id).toBe(id === consent ? approval : null);
+    }
+  });
+
+  test('ends what was consented to with the old token, when that token ends', async () => {
+    const applications = new Applications(db);
+    const application = await applications.application();
+    const approval = await applications.approval(merchant, application);
+    const { credential, token: by } = await create();
+    const consent = await applications.consent(merchant, application, { approval, by });
+    const token = await applications.token(merchant, consent);
+    await rotateToken(database, credential.id, day);
+    expect(await isAdmitted(token)).toBe(true);
+    await rotateToken(database, credential.id, 0);
+    expect(await isAdmitted(token)).toBe(false);
   });
 
   test('brings back a credential whose token has ended', async () => {

@@ -6,8 +6,9 @@ import { mintId } from '../../core/id.ts';
 import type { MerchantId, Scope } from '../../core/principal.ts';
 import { Problem } from '../../core/problem.ts';
 import type { Reader, Statement, Writer } from '../../core/statement.ts';
+import type { Deed } from '../audit/deed.ts';
 import { hashToken, mintToken } from '../token.ts';
-import { type Deed, transact } from '../transact.ts';
+import { transact } from '../transact.ts';
 import {
   type CredentialRecord,
   endOtherTokens,
@@ -197,8 +198,12 @@ async function withToken(
   return { merchant: credential.merchant_id as MerchantId, credential };
 }
 
-/** Locations are never deleted, so what is found here stays true. */
-async function grantOf(reader: Reader, merchant: MerchantId, locations: Locations): Promise<Grant> {
+/** The locations as they are kept. They are never deleted, so what is found here stays true. */
+export async function grantOf(
+  reader: Reader,
+  merchant: MerchantId,
+  locations: Locations,
+): Promise<Grant> {
   if (locations === 'all') return { all: true, ids: [] };
   const found = await reader.query(findLocationIds(merchant, locations));
   const known = new Set(found.map(({ id }) => id));

@@ -1,5 +1,6 @@
-// `tallybook token`: the life of personal access tokens. A token is printed once, by the command
-// that made it; afterwards only its last four characters tell it from others.
+// `tallybook token`: the life of credentials. A token is printed once, by the command that made it;
+// afterwards only its last four characters tell it from others. Approvals and consents of OAuth
+// applications are credentials, too: their applications get the tokens.
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Access, Credential, IssuedCredential } from '../../access/operator/credentials.ts';
@@ -17,6 +18,7 @@ import {
   withStore,
 } from '../command.ts';
 import { members, show, table } from '../output.ts';
+import { definePrune, kindText } from './prune.ts';
 
 type Locations = 'all' | readonly string[];
 
@@ -35,7 +37,7 @@ const credentialExample = 'cred_01k9x3v7c2e4r8t1m5n6p0q9sa';
 export function defineToken(program: Command): void {
   const token = group(program, {
     name: 'token',
-    description: 'Make, show, rotate, change and revoke personal access tokens.',
+    description: 'Make, show, rotate, change, revoke and prune tokens and their credentials.',
     example: `tallybook token list --merchant ${merchantExample}`,
   });
   defineCreate(token);
@@ -54,6 +56,7 @@ export function defineToken(program: Command): void {
     .argument('<credential>', 'the credential, cred_…', idOf('credential'))
     .action(showOne);
   defineChanges(token);
+  definePrune(token);
 }
 
 function defineCreate(token: Command): void {
@@ -137,15 +140,16 @@ async function list(flags: CommonFlags & { readonly merchant: string }): Promise
     all.length === 0
       ? 'The merchant has no token yet: make one with "tallybook token create".'
       : table(
-          ['Credential', 'Name', 'Scopes', 'Locations', 'Valid', 'Last used', 'Ends in'],
+          ['Credential', 'Name', 'Kind', 'Scopes', 'Locations', 'Valid', 'Last used', 'Ends in'],
           all.map((one) => [
             one.id,
             one.name,
+            kindText(one),
             scopesText(one),
             locationsText(one),
             validity(one),
             one.last_used_at ?? 'never',
-            `…${one.last_four}`,
+            one.last_four === null ? 'none' : `…${one.last_four}`,
           ]),
         ),
   );
@@ -214,6 +218,8 @@ function shown(credential: Credential) {
     merchant_id: credential.merchant_id,
     name: credential.name,
     kind: credential.kind,
+    application: credential.application,
+    approval_id: credential.approval_id,
     scopes: credential.scopes,
     locations: all_locations ? ('all' as const) : location_ids,
     created_at: credential.created_at,
@@ -246,6 +252,7 @@ function describe(one: Shown): string {
   return members([
     ['Credential', one.id],
     ['Name', one.name],
+    ['Kind', kindText(one)],
     ['Merchant', one.merchant_id],
     ['Scopes', scopesText(one)],
     ['Locations', locationsText(one)],

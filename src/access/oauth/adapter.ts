@@ -1,0 +1,228 @@
+// Where the OAuth library keeps things. It names them by the secret itself (a token, a code); here
+// only the SHA-256 of that is kept, and the secret put back on the way out. Access tokens are rows
+// like those of personal access tokens, consents are credentials, and there are no sessions:
+// whoever consents proves who he is each time.
+
+import { createHash } from 'node:crypto';
+import type { Adapter, AdapterPayload, errors as Errors } from 'oidc-provider';
+import type { Reader, Writer } from '../../core/statement.ts';
+import { appendAudit } from '../audit/store.ts';
+import { principalOf } from '../reach.ts';
+import { findCredentials } from '../store.ts';
+import { hashToken } from '../token.ts';
+import { commitAll } from '../transact.ts';
+import { findConsent, revokeConsent } from './consent-store.ts';
+import {
+  consumeRecord,
+  deleteRecord,
+  deleteRecordsOf,
+  findRecord,
+  forgetEndedRecords,
+  insertRecord,
+  upsertRecord,
+} from './record-store.ts';
+import {
+  endAccessToken,
+  endTokensOfConsent,
+  findClient,
+  forgetEndedTokens,
+  insertAccessToken,
+} from './token-store.ts';
+
+/** Seconds that an access token is valid (contract section 4). */
+export const accessTokenLife = 3_600;
+
+export interface OAuthStorage {
+  readonly reader: Reader;
+  readonly writer: Writer;
+  /** The library's errors: it is loaded only when somebody uses OAuth. */
+  readonly errors: typeof Errors;
+}
+
+/** The adapter for each kind of thing that the library stores. */
+export function adapterFactory(storage: OAuthStorage): (kind: string) => Adapter {
+  return (kind) => {
+    switch (kind) {
+      case 'Client':
+        return clients(storage);
+      case 'AccessToken':
+      case 'ClientCredentials':
+        return accessTokens(storage, kind);
+      case 'Grant':
+        return consents(storage);
+      case 'Session':
+        return nothing;
+      default:
+        return records(storage, kind);
+    }
+  };
+}
+
+const nothing: Adapter = {
+  upsert: async () => undefined,
+  find: async () => undefined,
+  findByUserCode: async () => undefined,
+  findByUid: async () => undefined,
+  consume: async () => undefined,
+  destroy: async () => undefined,
+  revokeByGrantId: async () => undefined,
+};
+
+function clients({ reader }: OAuthStorage): Adapter {
+  return {
+    ...nothing,
+    async find(id) {
+      const [row] = await reader.query(findClient(id));
+      if (row === undefined) return undefined;
+      const actsForStaff = row.redirect_uris.length > 0;
+      return {
+        client_id: row.id,
+        client_name: row.name,
+        scope: row.scopes.join(' '),
+        redirect_uris: [...row.redirect_uris],
+        response_types: actsForStaff ? ['code'] : [],
+        grant_types: actsForStaff
+          ? ['client_credentials', 'authorization_code', 'refresh_token']
+          : ['client_credentials'],
+        // The library wants a text here; secrets are compared by their hashes instead.
+        ...(row.jwks === null
+          ? { token_endpoint_auth_method: 'client_secret_basic', client_secret: 'kept as a hash' }
+          : {
+              token_endpoint_auth_method: 'private_key_jwt',
+              jwks: { keys: [...row.jwks.keys] },
+            }),
+      } as AdapterPayload;
+    },
+  };
+}
+
+function accessTokens({ reader, writer, errors }: OAuthStorage, kind: string): Adapter {
+  return {
+    ...nothing,
+    async upsert(id, { clientId = '', grantId, extra, scope = '' }) {
+      const credential = grantId ?? String(extra?.credential_id);
+      const [, inserted] = await commitAll(writer, [
+        forgetEndedTokens(clientId, credential),
+        insertAccessToken(
+          clientId,
+          credential,
+          {
+            tokenHash: hashToken(id),
+            lastFour: id.slice(-4),
+            scopes: scope === '' ? [] : scope.split(' '),
+          },
+          accessTokenLife,
+        ),
+      ]);
+      if (inserted?.length !== 1) throw new errors.InvalidGrant('it was revoked');
+    },
+    async find(id) {
+      const [row] = await reader.query(
+        findCredentials([{ tokenHash: hashToken(id), locationId: undefined }]),
+      );
+      const application = row?.oauth?.application;
+      if (row === undefined || application === undefined) return undefined;
+      const isConsent = row.oauth?.behind.length !== 0;
+      if (isConsent !== (kind === 'AccessToken')) return undefined;
+      const exp = Math.floor(Date.parse(row.expires_at) / 1000);
+      return {
+        kind,
+        jti: id,
+        iat: exp - accessTokenLife,
+        exp,
+        clientId: application.id,
+        scope: [...principalOf(row).scopes].join(' '),
+        extra: { merchant_id: row.merchant_id, credential_id: row.id },
+        ...(isConsent ? { grantId: row.id, accountId: row.id } : {}),
+      };
+    },
+    async destroy(id) {
+      await commitAll(writer, [endAccessToken(hashToken(id))]);
+    },
+    async revokeByGrantId(grantId) {
+      await commitAll(writer, [endTokensOfConsent(grantId)]);
+    },
+  };
+}
+
+/** The library's grants are consents. They are made where the person decides, not here. */
+function consents({ reader, writer }: OAuthStorage): Adapter {
+  return {
+    ...nothing,
+    async upsert() {
+      throw new Error('a consent is made by whoever gives it');
+    },
+    async find(id) {
+      const [row] = await reader.query(findConsent(id));
+      if (row === undefined) return undefined;
+      const scopes = row.scopes.filter(
+        (scope) => row.approval_scopes.includes(scope) && row.giver_scopes.includes(scope),
+      );
+      return {
+        kind: 'Grant',
+        jti: id,
+        exp: Math.floor(Date.parse(row.expires_at) / 1000),
+        accountId: id,
+        clientId: row.application_id,
+        openid: { scope: scopes.join(' ') },
+      };
+    },
+    async destroy(id) {
+      const entry = { action: 'consent.end', credential_id: id };
+      await commitAll(writer, [revokeConsent(id), appendAudit([{ entry, age: 0 }])]);
+    },
+  };
+}
+
+function records({ reader, writer, errors }: OAuthStorage, kind: string): Adapter {
+  const keyOf = (id: string) => createHash('sha256').update(`${kind} ${id}`).digest();
+  return {
+    ...nothing,
+    async upsert(id, payload, expiresIn = 0) {
+      const { jti: _, returnTo, grantId, ...rest } = payload;
+      const record = {
+        idHash: keyOf(id),
+        kind,
+        credentialId: grantId,
+        // Where the browser goes back to ends in the ID.
+        payload: returnTo === undefined ? rest : { ...rest, returnTo: withoutId(returnTo, id) },
+        lifeSeconds: expiresIn,
+      };
+      // An assertion is used once, also when it comes twice at the same moment.
+      const isOnce = kind === 'ReplayDetection';
+      const statement = isOnce ? insertRecord(record) : upsertRecord(record);
+      const [, written] = await commitAll(writer, [forgetEndedRecords(), statement]);
+      if (written?.length !== 1) throw new errors.InvalidClient('the assertion was used before');
+    },
+    async find(id) {
+      const [row] = await reader.query(findRecord(keyOf(id)));
+      if (row === undefined) return undefined;
+      const { returnTo, ...payload } = row.payload as AdapterPayload;
+      return {
+        ...payload,
+        jti: id,
+        ...(row.credential_id === null ? {} : { grantId: row.credential_id }),
+        ...(returnTo === undefined ? {} : { returnTo: `${returnTo}${id}` }),
+        ...(row.is_consumed ? { consumed: true } : {}),
+      };
+    },
+    async consume(id) {
+      const [consumed] = await commitAll(writer, [consumeRecord(keyOf(id))]);
+      if (consumed?.length === 1) return;
+      // Two had the code: nobody can say which of them was meant (RFC 6749, section 4.1.2).
+      const [row] = await reader.query(findRecord(keyOf(id)));
+      await commitAll(writer, [revokeConsent(row?.credential_id ?? '')]);
+      throw new errors.InvalidGrant('it was used before');
+    },
+    async destroy(id) {
+      await commitAll(writer, [deleteRecord(keyOf(id))]);
+    },
+    async revokeByGrantId(grantId) {
+      await commitAll(writer, [deleteRecordsOf(grantId, kind)]);
+    },
+  };
+}
+
+function withoutId(url: string, id: string): string {
+  return url.endsWith(id) ? url.slice(0, -id.length) : url;
+}

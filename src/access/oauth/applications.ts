@@ -1,0 +1,197 @@
+// OAuth applications, as the operator leads them: made, shown, given another secret, disabled, and
+// approved at merchants. There is no other way to one: nobody registers by himself. Every change
+// counts from the next request on. A secret exists in the answer that made it and nowhere else.
+
+import { mintId } from '../../core/id.ts';
+import type { MerchantId, Scope } from '../../core/principal.ts';
+import { Problem } from '../../core/problem.ts';
+import type { Reader } from '../../core/statement.ts';
+import type { NewToken } from '../operator/credential-store.ts';
+import { type Access, grantOf, type Locations } from '../operator/credentials.ts';
+import { hashToken, mintToken } from '../token.ts';
+import { transact } from '../transact.ts';
+import {
+  type ApplicationRecord,
+  type ApprovalRecord,
+  disableApplication,
+  endOtherSecrets,
+  endWhatRevokedLeft,
+  findApplication,
+  insertApplication,
+  insertSecret,
+  type KeySet,
+  listApplications,
+  listApprovals,
+  revokeApproval,
+  upsertApproval,
+} from './application-store.ts';
+
+export type Application = ApplicationRecord;
+export type Approval = ApprovalRecord;
+
+/** An application with its new secret, which nobody can show again; without one it uses keys. */
+export interface IssuedApplication {
+  readonly application: Application;
+  readonly secret: string | undefined;
+}
+
+const pageSize = 1_000;
+
+/** Makes an application. With a key set it signs its requests, without one it gets a secret. */
+export async function createApplication(
+  access: Access,
+  wanted: {
+    readonly name: string;
+    readonly scopes: readonly Scope[];
+    readonly redirectUris: readonly string[];
+    readonly jwks: KeySet | undefined;
+  },
+): Promise<IssuedApplication> {
+  const id = mintId('application');
+  const { name, scopes, redirectUris, jwks } = wanted;
+  const deed = { action: 'app.create', application_id: id, name, scopes };
+  const { secret, stored } = newSecret();
+  await transact(access.writer, { ...deed, redirect_uris: redirectUris }, [
+    insertApplication({ id, ...wanted }),
+    ...(jwks === undefined ? [insertSecret(id, stored)] : []),
+  ]);
+  const application = await applicationById(access.reader, id);
+  return { application, secret: jwks === undefined ? secret : undefined };
+}
+
+/** All applications, the oldest first. */
+export async function* allApplications(reader: Reader): AsyncGenerator<Application> {
+  let after = '';
+  for (;;) {
+    const page = await reader.query(listApplications(after, pageSize));
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined || page.length < pageSize) return;
+    after = last.id;
+  }
+}
+
+/** @throws Problem not_found */
+export async function applicationById(reader: Reader, id: string): Promise<Application> {
+  const [application] = await reader.query(findApplication(id));
+  if (application === undefined) throw notFound(`there is no application ${id}`);
+  return application;
+}
+
+/** Where it is approved, and where it was. */
+export function approvalsOf(reader: Reader, id: string): Promise<Approval[]> {
+  return reader.query(listApprovals(id));
+}
+
+/**
+ * A new secret. The ones before it end after the overlap.
+ * @throws Problem not_found when there is no such application, it is disabled, or it uses keys.
+ */
+export async function rotateSecret(
+  access: Access,
+  id: string,
+  overlapSeconds: number,
+): Promise<IssuedApplication> {
+  const application = await changeable(access.reader, id);
+  if (application.uses_keys) throw notFound(`${id} has no secret: it signs with its own key`);
+  const { secret, stored } = newSecret();
+  const deed = { action: 'app.rotate', application_id: id, overlap_seconds: overlapSeconds };
+  const [inserted] = await transact(access.writer, deed, [
+    insertSecret(id, stored),
+    endOtherSecrets(id, stored, overlapSeconds),
+  ]);
+  if (inserted?.length !== 1) throw await noEffect(access.reader, id);
+  return { application: await applicationById(access.reader, id), secret };
+}
+
+/**
+ * Ends an application for good, with all of its tokens everywhere. Again, it changes nothing.
+ * @throws Problem not_found
+ */
+export async function disable(access: Access, id: string): Promise<Application> {
+  await applicationById(access.reader, id);
+  const deed = { action: 'app.disable', application_id: id };
+  await transact(access.writer, deed, [disableApplication(id)]);
+  return applicationById(access.reader, id);
+}
+
+/**
+ * Lets an application act at a merchant, or changes what it may do there.
+ * @throws Problem not_found (application, location); validation_failed when the application itself
+ *   was not made for one of the scopes.
+ */
+export async function approve(
+  access: Access,
+  id: string,
+  wanted: {
+    readonly merchant: MerchantId;
+    readonly scopes: readonly Scope[];
+    readonly locations: Locations;
+  },
+): Promise<Approval> {
+  const { merchant, scopes } = wanted;
+  const application = await changeable(access.reader, id);
+  const beyond = scopes.filter((scope) => !application.scopes.includes(scope));
+  if (beyond.length > 0) {
+    const made = application.scopes.join(', ');
+    const message = `${id} was made for ${made}: not for ${beyond.join(', ')}`;
+    throw new Problem('validation_failed', { message });
+  }
+  const grant = await grantOf(access.reader, merchant, wanted.locations);
+  const deed = { action: 'app.approve', merchant_id: merchant, application_id: id, scopes };
+  const told = { ...deed, locations: grant.all ? 'all' : grant.ids };
+  const results = await transact(access.writer, told, [
+    ...endWhatRevokedLeft(merchant, id),
+    upsertApproval(merchant, mintId('credential'), id, { scopes, grant }),
+  ]);
+  if (results.at(-1)?.length !== 1) throw await noEffect(access.reader, id);
+  return approvalAt(access.reader, id, merchant);
+}
+
+/**
+ * Ends what an application may do at a merchant: the approval, the consents under it, and all of
+ * their tokens. Again, it changes nothing.
+ * @throws Problem not_found when it never was approved there.
+ */
+export async function revokeAt(
+  access: Access,
+  id: string,
+  merchant: MerchantId,
+): Promise<Approval> {
+  await approvalAt(access.reader, id, merchant);
+  const deed = { action: 'app.revoke', merchant_id: merchant, application_id: id };
+  await transact(access.writer, deed, [revokeApproval(merchant, id)]);
+  return approvalAt(access.reader, id, merchant);
+}
+
+async function approvalAt(reader: Reader, id: string, merchant: MerchantId): Promise<Approval> {
+  await applicationById(reader, id);
+  const approvals = await approvalsOf(reader, id);
+  const approval = approvals.find((one) => one.merchant_id === merchant);
+  if (approval === undefined) throw notFound(`${id} is not approved at ${merchant}`);
+  return approval;
+}
+
+/** Why a change found nothing to change: most likely it was disabled a moment ago. */
+async function noEffect(reader: Reader, id: string): Promise<Error> {
+  await changeable(reader, id);
+  return new Error(`${id} could not be changed`);
+}
+
+/** An application that is not disabled. */
+async function changeable(reader: Reader, id: string): Promise<Application> {
+  const application = await applicationById(reader, id);
+  if (application.disabled_at !== null) {
+    throw notFound(`${id} was disabled at ${application.disabled_at}: create another application`);
+  }
+  return application;
+}
+
+function newSecret(): { secret: string; stored: NewToken } {
+  const secret = mintToken('ocs');
+  return { secret, stored: { tokenHash: hashToken(secret), lastFour: secret.slice(-4) } };
+}
+
+function notFound(message: string): Problem {
+  return new Problem('not_found', { message });
+}

@@ -1,0 +1,71 @@
+// OAuth while the database is away: told as what it is, nothing lost, and back by itself.
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { discover, type GivenApplication, givenApplication } from '../../../test/support/oauth.ts';
+import { DatabaseProxy } from '../../../test/support/proxy.ts';
+import { startNode, startService, type TestService } from '../../../test/support/service.ts';
+import type { MerchantId } from '../../core/principal.ts';
+import { connectDatabase, type Database } from '../../database/connect.ts';
+import { approve } from './applications.ts';
+
+let service: TestService;
+let proxy: DatabaseProxy;
+let node: Awaited<ReturnType<typeof startNode>>;
+let operator: Database;
+let made: GivenApplication;
+
+beforeAll(async () => {
+  service = await startService();
+  proxy = new DatabaseProxy(service.db.serviceUrl);
+  node = await startNode(await proxy.listen());
+  operator = connectDatabase({ url: service.db.serviceUrl, writers: 1 });
+  const merchant = (await service.given.merchant()) as MerchantId;
+  const scopes = ['products.read'] as const;
+  made = await givenApplication(operator, node.api.origin, { scopes });
+  await approve(operator, made.id, { merchant, scopes, locations: 'all' });
+});
+afterAll(async () => {
+  await operator.close();
+  await node.stop();
+  await proxy.close();
+  await service.stop();
+});
+
+function ask(): Promise<Response> {
+  const basic = Buffer.from(`${made.id}:${made.secret}`).toString('base64');
+  return fetch(`${node.api.origin}/oauth/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${basic}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
+  });
+}
+
+async function tokens(): Promise<number> {
+  const [row] = await service.db.sql<{ count: string }>(
+    'select count(*) from credential_tokens where scopes is not null',
+  );
+  return Number(row?.count);
+}
+
+test('answers temporarily_unavailable with Retry-After, and goes on when it is back', async () => {
+  expect((await ask()).status).toBe(200);
+  proxy.refuses = true;
+  proxy.cut();
+  const before = await tokens();
+  const answer = await ask();
+  expect(answer.status).toBe(503);
+  expect(await answer.json()).toMatchObject({ error: 'temporarily_unavailable' });
+  expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+  expect(answer.headers.get('x-request-id')).toMatch(/^req_/);
+  expect(await tokens()).toBe(before);
+  proxy.refuses = false;
+  await expect.poll(async () => (await ask()).status).toBe(200);
+});
+
+test('serves its metadata without a database', async () => {
+  proxy.refuses = true;
+  proxy.cut();
+  const found = await discover(node.api.origin, made.id, () => undefined);
+  expect(found.serverMetadata().token_endpoint).toBe(`${node.api.origin}/oauth/token`);
+  proxy.refuses = false;
+});

@@ -1,0 +1,214 @@
+// The OAuth 2.0 authorization server, on a certified library: configured to what Tallybook offers
+// and nothing else. No registration, no ID tokens, no device flow, no sessions; PKCE always, opaque
+// tokens, refresh tokens that stay the same, so that a lost answer costs nothing.
+
+import { generateKeyPairSync, hkdfSync } from 'node:crypto';
+import type { Configuration, KoaContextWithOIDC, Provider } from 'oidc-provider';
+import { limits } from '../../core/limits.ts';
+import { scopes as allScopes } from '../../core/principal.ts';
+import type { Reader, Writer } from '../../core/statement.ts';
+import { hashToken, mintToken } from '../token.ts';
+import { accessTokenLife, adapterFactory } from './adapter.ts';
+import { clientCredentialsHandler, clientCredentialsParameters } from './client-credentials.ts';
+import { errorPage } from './consent-page.ts';
+import { findSecret } from './token-store.ts';
+
+export interface ProviderOptions {
+  /** The origin under which clients reach the service. */
+  readonly issuer: string;
+  readonly secret: string;
+  readonly reader: Reader;
+  readonly writer: Writer;
+}
+
+export type Library = typeof import('oidc-provider');
+
+export const oauthPaths = {
+  authorize: '/oauth/authorize',
+  token: '/oauth/token',
+  revoke: '/oauth/revoke',
+  introspect: '/oauth/introspect',
+  consent: '/oauth/consent',
+} as const;
+
+/** Signature algorithms that an application may sign its assertions with. */
+export const assertionAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;
+
+export const clientAuthMethods = [
+  'client_secret_basic',
+  'client_secret_post',
+  'private_key_jwt',
+] as const;
+
+export const sessionCookie = 'tallybook_session';
+
+export function createProvider(library: Library, options: ProviderOptions): Provider {
+  const provider = new library.Provider(options.issuer, configurationOf(library, options));
+  // TLS ends at a proxy. Whoever hands requests over states host and protocol of the issuer.
+  provider.proxy = true;
+  nameTokens(provider.AccessToken.prototype, 'oat');
+  nameTokens(provider.ClientCredentials.prototype, 'oat');
+  nameTokens(provider.RefreshToken.prototype, 'ort');
+  provider.Client.prototype.compareClientSecret = async function matches(this, actual: string) {
+    const found = await options.reader.query(findSecret(this.clientId, hashToken(actual)));
+    return found.length === 1;
+  };
+  provider.registerGrantType(
+    'client_credentials',
+    clientCredentialsHandler(provider, library.errors, options.reader),
+    clientCredentialsParameters,
+  );
+  return provider;
+}
+
+/** Tokens in the form of ours. The library's types do not name this method; tests hold the form. */
+function nameTokens(model: object, kind: 'oat' | 'ort'): void {
+  const named = model as { generateTokenId(): string };
+  const own = named.generateTokenId;
+  named.generateTokenId = function generateTokenId() {
+    // It settles the token's format besides.
+    own.call(this);
+    return mintToken(kind);
+  };
+}
+
+function configurationOf(library: Library, options: ProviderOptions): Configuration {
+  const { errors } = library;
+  const { reader, writer } = options;
+  return {
+    adapter: adapterFactory({ reader, writer, errors }),
+    clientAuthMethods: [...clientAuthMethods],
+    clientBasedCORS: () => false,
+    cookies: cookiesOf(options.secret),
+    enabledJWA: { clientAuthSigningAlgValues: [...assertionAlgorithms] },
+    expiresWithSession: async () => false,
+    extraParams: { locations: (context) => judgeScopes(library, context) },
+    extraTokenClaims: (context, token) => extraOf(library, context, token),
+    features,
+    findAccount: async (_, accountId) => ({ accountId, claims: async () => ({ sub: accountId }) }),
+    interactions: {
+      policy: consentPolicy(library),
+      url: (_, { uid }) => `${oauthPaths.consent}/${uid}`,
+    },
+    issueRefreshToken: async () => true,
+    // There are no ID tokens. The library wants a key for them nonetheless: it signs nothing.
+    clientDefaults: { id_token_signed_response_alg: 'ES256' },
+    jwks: { keys: [unusedKey()] },
+    loadExistingGrant: async ({ oidc }) => {
+      const given = oidc.result?.consent?.grantId;
+      return given === undefined ? undefined : oidc.provider.Grant.find(given);
+    },
+    pkce: { required: () => true },
+    renderError,
+    responseTypes: ['code'],
+    rotateRefreshToken: false,
+    routes: {
+      authorization: oauthPaths.authorize,
+      token: oauthPaths.token,
+      revocation: oauthPaths.revoke,
+      introspection: oauthPaths.introspect,
+    },
+    scopes: [...allScopes],
+    ttl: lives,
+  };
+}
+
+const off = { enabled: false };
+const ownOnly = async (
+  _: unknown,
+  client: { readonly clientId: string },
+  token: { readonly clientId?: string | undefined },
+) => token.clientId === client.clientId;
+
+const features: Configuration['features'] = {
+  clientCredentials: { enabled: true },
+  introspection: { enabled: true, allowedPolicy: ownOnly },
+  revocation: { enabled: true, allowedPolicy: ownOnly },
+  devInteractions: off,
+  dPoP: off,
+  pushedAuthorizationRequests: off,
+  registration: off,
+  resourceIndicators: off,
+  rpInitiatedLogout: off,
+  userinfo: off,
+};
+
+const longest = limits.tokenDaysMax * 86_400;
+
+/** In seconds. Consents and refresh tokens end with the token that gave them, which is sooner. */
+const lives: Configuration['ttl'] = {
+  AccessToken: () => accessTokenLife,
+  AuthorizationCode: () => limits.authorizationCodeSeconds,
+  ClientCredentials: () => accessTokenLife,
+  Grant: () => longest,
+  Interaction: () => limits.consentRequestSeconds,
+  RefreshToken: () => longest,
+  Session: () => limits.consentRequestSeconds,
+};
+
+function cookiesOf(secret: string): Configuration['cookies'] {
+  const attributes = { httpOnly: true, sameSite: 'lax', signed: true } as const;
+  return {
+    keys: [Buffer.from(hkdfSync('sha256', secret, '', 'tallybook oauth cookie v1', 32))],
+    names: { session: sessionCookie, interaction: 'tallybook_consent', resume: 'tallybook_resume' },
+    long: attributes,
+    short: attributes,
+  };
+}
+
+const renderError: Configuration['renderError'] = (context, { error, error_description }) => {
+  const page = errorPage(error, error_description ?? '');
+  context.type = 'html';
+  context.set('Content-Security-Policy', page.policy);
+  context.body = page.html;
+};
+
+function unusedKey(): object {
+  return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' });
+}
+
+/** There is one question to the person, and it is asked each time. */
+function consentPolicy({ interactionPolicy }: Library) {
+  const { Check, Prompt } = interactionPolicy;
+  const policy = interactionPolicy.base();
+  policy.clear();
+  const asked = new Check(
+    'not_given',
+    'a person must consent',
+    'interaction_required',
+    (context) =>
+      context.oidc.result?.consent === undefined ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT,
+  );
+  policy.add(new Prompt({ name: 'consent', requestable: true }, asked));
+  return policy;
+}
+
+/** The library leaves unknown scopes out in silence; they are refused here. */
+function judgeScopes({ errors }: Library, context: KoaContextWithOIDC): void {
+  const { scope } = context.query;
+  if (typeof scope !== 'string' || scope === '') {
+    throw new errors.InvalidScope('name the scopes that are needed', '');
+  }
+  const unknown = scope.split(' ').filter((name) => !allScopes.some((known) => known === name));
+  if (unknown.length > 0)
+    throw new errors.InvalidScope('there is no such scope', unknown.join(' '));
+}
+
+/** What a token carries besides, asked for while it is saved. */
+async function extraOf(
+  { errors }: Library,
+  context: KoaContextWithOIDC,
+  token: { readonly scope?: string | undefined },
+) {
+  const { approval } = context.state;
+  if (approval !== undefined) {
+    return { merchant_id: approval.merchant_id, credential_id: approval.credential_id };
+  }
+  // A refresh may ask for less than was granted. What has been taken away since is refused.
+  const asked = context.oidc.params?.scope;
+  const granted = new Set(token.scope?.split(' '));
+  const beyond =
+    typeof asked === 'string' ? asked.split(' ').filter((one) => !granted.has(one)) : [];
+  if (beyond.length > 0) throw new errors.InvalidScope('no longer granted', beyond.join(' '));
+  return undefined;
+}

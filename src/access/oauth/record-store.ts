@@ -1,0 +1,102 @@
+// The statements of what OAuth keeps for a while: authorization requests under way, codes, refresh
+// tokens, the IDs of assertions that were used. They are found by a hash; what was hashed is
+// nowhere. Rows that have ended are removed as new ones come: the table is as small as its use.
+
+import type { Statement } from '../../core/statement.ts';
+
+export interface RecordRow {
+  readonly payload: Readonly<Record<string, unknown>>;
+  /** The consent that it belongs to. */
+  readonly credential_id: string | null;
+  readonly is_consumed: boolean;
+}
+
+/** A row that has not ended, by the database's clock. */
+export function findRecord(idHash: Buffer): Statement<RecordRow> {
+  return {
+    name: 'find_oauth_record',
+    text: `
+      select payload, credential_id, consumed_at is not null as is_consumed from oauth_records
+      where id_hash = $1 and expires_at > now()`,
+    values: [idHash],
+  };
+}
+
+export interface NewRecord {
+  readonly idHash: Buffer;
+  readonly kind: string;
+  readonly credentialId: string | undefined;
+  readonly payload: Readonly<Record<string, unknown>>;
+  readonly lifeSeconds: number;
+}
+
+export function upsertRecord(record: NewRecord): Statement<{ id_hash: Buffer }> {
+  return {
+    name: 'upsert_oauth_record',
+    text: `
+      insert into oauth_records (id_hash, kind, credential_id, payload, expires_at)
+      values ($1, $2, $3, $4, now() + make_interval(secs => $5))
+      on conflict (id_hash) do update
+        set payload = excluded.payload, expires_at = excluded.expires_at
+      returning id_hash`,
+    values: valuesOf(record),
+  };
+}
+
+/** Nothing comes back when the row is there already: the first of two stays the only one. */
+export function insertRecord(record: NewRecord): Statement<{ id_hash: Buffer }> {
+  return {
+    name: 'insert_oauth_record',
+    text: `
+      insert into oauth_records (id_hash, kind, credential_id, payload, expires_at)
+      values ($1, $2, $3, $4, now() + make_interval(secs => $5))
+      on conflict (id_hash) do nothing
+      returning id_hash`,
+    values: valuesOf(record),
+  };
+}
+
+function valuesOf(record: NewRecord): readonly unknown[] {
+  const { idHash, kind, credentialId, payload, lifeSeconds } = record;
+  return [idHash, kind, credentialId ?? null, JSON.stringify(payload), lifeSeconds];
+}
+
+/** Of many at the same moment, one gets the row back. */
+export function consumeRecord(idHash: Buffer): Statement<{ id_hash: Buffer }> {
+  return {
+    name: 'consume_oauth_record',
+    text: `
+      update oauth_records set consumed_at = now() where id_hash = $1 and consumed_at is null
+      returning id_hash`,
+    values: [idHash],
+  };
+}
+
+export function deleteRecord(idHash: Buffer): Statement {
+  return {
+    name: 'delete_oauth_record',
+    text: 'delete from oauth_records where id_hash = $1',
+    values: [idHash],
+  };
+}
+
+/** The codes or the refresh tokens of a consent. */
+export function deleteRecordsOf(consent: string, kind: string): Statement {
+  return {
+    name: 'delete_oauth_records_of',
+    text: 'delete from oauth_records where credential_id = $1 and kind = $2',
+    values: [consent, kind],
+  };
+}
+
+/** Removes some that ended an hour ago and more. Rows that another is removing are left to it. */
+export function forgetEndedRecords(): Statement {
+  return {
+    name: 'forget_ended_oauth_records',
+    text: `
+      delete from oauth_records where id_hash in (
+        select id_hash from oauth_records where expires_at < now() - interval '1 hour'
+        order by expires_at limit 20 for update skip locked)`,
+    values: [],
+  };
+}

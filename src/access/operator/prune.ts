@@ -1,0 +1,108 @@
+// Pruning: credentials that nobody has used for a year are revoked, and what OAuth has left behind
+// is removed. Beside a working service, as often as one likes: each credential goes in a
+// transaction of its own, with its line in the audit trail, and only if it is still unused then.
+
+import type { MerchantId } from '../../core/principal.ts';
+import { DatabaseFailure, type Reader, type Statement, type Writer } from '../../core/statement.ts';
+import { commitAll, transact } from '../transact.ts';
+import type { Access } from './credentials.ts';
+import { allMerchants } from './merchants.ts';
+import {
+  countEndedRecords,
+  countEndedTokens,
+  listUnused,
+  removeEndedRecords,
+  removeEndedTokens,
+  revokeUnused,
+  type UnusedCredential,
+} from './prune-store.ts';
+
+export type Unused = UnusedCredential;
+
+export interface Pruning {
+  /** What was revoked, or, when nothing was to be done, what would be. */
+  readonly revoked: readonly Unused[];
+  /** OAuth access tokens that had ended. */
+  readonly removedTokens: number;
+  /** Codes, refresh tokens and requests of OAuth that had ended. */
+  readonly removedRecords: number;
+}
+
+const pageSize = 1_000;
+/** A batch is over long before a request that waits for one of its rows would give up. */
+const removedPerBatchMax = 1_000;
+
+/** What pruning would do now. */
+export async function previewPruning(reader: Reader): Promise<Pruning> {
+  const revoked: Unused[] = [];
+  let removedTokens = 0;
+  for await (const merchant of allMerchants(reader)) {
+    const id = merchant.id as MerchantId;
+    for await (const credential of unusedOf(reader, id)) revoked.push(credential);
+    removedTokens += await counted(reader, countEndedTokens(id));
+  }
+  return { revoked, removedTokens, removedRecords: await counted(reader, countEndedRecords()) };
+}
+
+export async function prune({ reader, writer }: Access): Promise<Pruning> {
+  const revoked: Unused[] = [];
+  let removedTokens = 0;
+  for await (const merchant of allMerchants(reader)) {
+    const id = merchant.id as MerchantId;
+    for await (const credential of unusedOf(reader, id)) {
+      if (await revokeOne(writer, id, credential)) revoked.push(credential);
+    }
+    removedTokens += await removeAll(writer, (limit) => removeEndedTokens(id, limit));
+  }
+  const removedRecords = await removeAll(writer, removeEndedRecords);
+  return { revoked, removedTokens, removedRecords };
+}
+
+async function* unusedOf(reader: Reader, merchant: MerchantId): AsyncGenerator<Unused> {
+  let after = '';
+  for (;;) {
+    const page = await reader.query(listUnused(merchant, after, pageSize));
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined || page.length < pageSize) return;
+    after = last.id;
+  }
+}
+
+/** Whether it was still unused. If not, nothing is done and nothing noted. */
+async function revokeOne(writer: Writer, merchant: MerchantId, one: Unused): Promise<boolean> {
+  const { id, created_at, last_used_at } = one;
+  const deed = { action: 'token.prune', merchant_id: merchant, credential_id: id };
+  try {
+    await transact(writer, { ...deed, created_at, last_used_at }, [revokeUnused(merchant, id)]);
+    return true;
+  } catch (error) {
+    if (error instanceof DatabaseFailure && error.sqlstate === assertFailure) return false;
+    throw error;
+  }
+}
+
+const assertFailure = 'P0004';
+
+/** What has ended opens no door: removing it is housekeeping, and nobody's deed. */
+async function removeAll(
+  writer: Writer,
+  batch: (limit: number) => Statement<{ readonly count: number }>,
+): Promise<number> {
+  let total = 0;
+  for (;;) {
+    const [rows] = await commitAll(writer, [batch(removedPerBatchMax)]);
+    const [removed] = (rows ?? []) as readonly { readonly count: number }[];
+    const count = removed?.count ?? 0;
+    total += count;
+    if (count < removedPerBatchMax) return total;
+  }
+}
+
+async function counted(
+  reader: Reader,
+  statement: Statement<{ readonly count: number }>,
+): Promise<number> {
+  const [row] = await reader.query(statement);
+  return row?.count ?? 0;
+}

@@ -1,0 +1,193 @@
+// How OAuth is served: its routes outside the version, its metadata, and its errors in the form of
+// RFC 6749. The library gets a request of its own, made from the one that was received: what it
+// believes of host and protocol is the issuer's, and what it reads as the body is what was sent.
+
+import { IncomingMessage, type ServerResponse } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { assertionAlgorithms, clientAuthMethods, oauthPaths } from '../access/oauth/provider.ts';
+import type { OAuthServer, Outcome, Revision } from '../access/oauth/server.ts';
+import type { FailedAuthentications } from '../access/rate/address.ts';
+import { scopes } from '../core/principal.ts';
+import { Problem } from '../core/problem.ts';
+import { DatabaseFailure } from '../core/statement.ts';
+import { commonHeaders, jsonType, oauthErrorBody, problemOf } from './respond.ts';
+
+export interface OAuthOptions {
+  /** The origin that clients reach, known once the service listens. */
+  issuer(): string;
+  server(issuer: string): Promise<OAuthServer>;
+  readonly failures: FailedAuthentications;
+}
+
+/** A route that answers by itself. */
+export interface Mount {
+  readonly methods: readonly ('GET' | 'HEAD' | 'POST')[];
+  readonly path: string;
+  answer(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
+}
+
+const authorizationServerPath = '/.well-known/oauth-authorization-server';
+const protectedResourcePath = '/.well-known/oauth-protected-resource';
+
+export function oauthMounts(options: OAuthOptions): readonly Mount[] {
+  const { authorize, token, revoke, introspect, consent } = oauthPaths;
+  const answer: Mount['answer'] = (request, reply) => handOver(options, request, reply);
+  const metadata = (path: string, members: (issuer: string) => object): Mount => ({
+    methods: ['GET', 'HEAD'],
+    path,
+    answer: async (_, reply) =>
+      reply.type(jsonType).send(JSON.stringify(members(options.issuer()))),
+  });
+  return [
+    { methods: ['GET'], path: authorize, answer },
+    { methods: ['GET'], path: `${authorize}/:uid`, answer },
+    { methods: ['POST'], path: token, answer },
+    { methods: ['POST'], path: revoke, answer },
+    { methods: ['POST'], path: introspect, answer },
+    {
+      methods: ['GET', 'POST'],
+      path: `${consent}/:uid`,
+      answer: (request, reply) => answerConsent(options, request, reply),
+    },
+    metadata(authorizationServerPath, serverMetadata),
+    metadata(protectedResourcePath, resourceMetadata),
+  ];
+}
+
+/** RFC 8414. */
+function serverMetadata(issuer: string): object {
+  const url = (path: string) => `${issuer}${path}`;
+  const authentication = (endpoint: string) => ({
+    [`${endpoint}_endpoint_auth_methods_supported`]: clientAuthMethods,
+    [`${endpoint}_endpoint_auth_signing_alg_values_supported`]: assertionAlgorithms,
+  });
+  return {
+    issuer,
+    authorization_endpoint: url(oauthPaths.authorize),
+    token_endpoint: url(oauthPaths.token),
+    revocation_endpoint: url(oauthPaths.revoke),
+    introspection_endpoint: url(oauthPaths.introspect),
+    scopes_supported: scopes,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query', 'fragment', 'form_post'],
+    grant_types_supported: ['client_credentials', 'authorization_code', 'refresh_token'],
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true,
+    ...authentication('token'),
+    ...authentication('revocation'),
+    ...authentication('introspection'),
+    service_documentation: url('/docs'),
+  };
+}
+
+/** RFC 9728. */
+function resourceMetadata(issuer: string): object {
+  return {
+    resource: issuer,
+    authorization_servers: [issuer],
+    scopes_supported: scopes,
+    bearer_methods_supported: ['header'],
+    resource_name: 'Tallybook',
+    resource_documentation: `${issuer}/docs`,
+  };
+}
+
+async function handOver(
+  options: OAuthOptions,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const server = await options.server(options.issuer());
+  const response = takeOver(reply);
+  const received = copyOf(request, options.issuer());
+  const outcome = await server.handle(received, response, (outcome) =>
+    revise(options, request, outcome),
+  );
+  note(request, outcome);
+}
+
+async function answerConsent(
+  options: OAuthOptions,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const server = await options.server(options.issuer());
+  const received = copyOf(request, options.issuer());
+  const form =
+    request.method === 'POST' ? new URLSearchParams(String(request.body ?? '')) : undefined;
+  const response = reply.raw;
+  const { id: requestId, ip: address } = request;
+  for (const [name, value] of Object.entries(commonHeaders(requestId))) {
+    response.setHeader(name, value);
+  }
+  const answer = await server.consent({ request: received, response, form, address, requestId });
+  if (answer === undefined) return reply.hijack();
+  if (answer.isTokenRefused === true) {
+    request.oauthError = 'invalid_token';
+    const refusal = options.failures.refusal(address);
+    if (refusal !== undefined) throw refusal;
+  }
+  return reply
+    .code(answer.status)
+    .header('Content-Security-Policy', answer.policy)
+    .type('text/html; charset=utf-8')
+    .send(answer.html);
+}
+
+/** From here on the answer is written to the socket's response directly. */
+function takeOver(reply: FastifyReply): ServerResponse {
+  reply.hijack();
+  for (const [name, value] of Object.entries(reply.getHeaders())) {
+    if (value !== undefined) reply.raw.setHeader(name, value);
+  }
+  return reply.raw;
+}
+
+/** The request as the library is to see it. */
+function copyOf(request: FastifyRequest, issuer: string): IncomingMessage {
+  const { raw, body, declaredType } = request;
+  const { host, protocol } = new URL(issuer);
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
+  const copy = new IncomingMessage(raw.socket);
+  copy.method = raw.method ?? 'GET';
+  copy.url = raw.url ?? '/';
+  copy.httpVersion = raw.httpVersion;
+  const { authorization, cookie, accept, origin } = raw.headers;
+  copy.headers = {
+    host,
+    'x-forwarded-proto': protocol.slice(0, -1),
+    'content-length': String(bytes.length),
+    ...(declaredType === undefined ? {} : { 'content-type': declaredType }),
+    ...(authorization === undefined ? {} : { authorization }),
+    ...(cookie === undefined ? {} : { cookie }),
+    ...(accept === undefined ? {} : { accept }),
+    ...(origin === undefined ? {} : { origin }),
+  };
+  copy.push(bytes);
+  copy.push(null);
+  // Otherwise it takes itself for cut off, and the socket with it.
+  copy.complete = true;
+  return copy;
+}
+
+/** What the service knows better than the library: a lost database, and who guesses secrets. */
+function revise(
+  { failures }: OAuthOptions,
+  { ip }: FastifyRequest,
+  { error, failure }: Outcome,
+): Revision | undefined {
+  const known = failure instanceof DatabaseFailure ? problemOf(failure) : undefined;
+  const problem = known ?? (error === 'invalid_client' ? failures.refusal(ip) : undefined);
+  if (problem === undefined) return undefined;
+  const { status, headers } = problem;
+  return { status, headers, body: oauthErrorBody(problem) };
+}
+
+/** For the log and the audit trail. */
+function note(request: FastifyRequest, { error, failure, applicationId }: Outcome): void {
+  request.oauthError = error;
+  request.applicationId = applicationId;
+  if (failure instanceof DatabaseFailure) request.problem = problemOf(failure);
+  else if (failure !== undefined)
+    request.problem = new Problem('internal_error', { cause: failure });
+}

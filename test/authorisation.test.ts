@@ -1,0 +1,346 @@
+// Who may do what, over every route: each scope, each merchant, each location, against the answers
+// in support/matrix.ts. A route without a row there fails here before anyone has thought about it.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Contract } from '../src/core/contract.ts';
+import { idPrefixes, mintId } from '../src/core/id.ts';
+import { scopes } from '../src/core/principal.ts';
+import { type Answer, type Api, newKey } from './support/api.ts';
+import { matrix, oauthPaths, pages, type Row } from './support/matrix.ts';
+import {
+  type Case,
+  type Change,
+  cases,
+  collections,
+  freshBody,
+  openShop,
+  type Shop,
+  send,
+  writes,
+} from './support/shop.ts';
+import { startWhole, type WholeService } from './support/whole.ts';
+
+let service: WholeService;
+let shop: Shop;
+let foreign: Shop;
+/** What only the foreign shop has, by the filter that would find it. */
+const marks = {
+  email: 'zora@foreign.example',
+  external_id: 'foreign-7',
+  sku: 'FOREIGN-7',
+  barcode: '4006381333931',
+  code: 'FOREIGN',
+  q: 'Zanzibar',
+};
+
+beforeAll(async () => {
+  service = await startWhole();
+  shop = await openShop(service);
+  foreign = await openShop(service, 'Other Shop');
+  const { email, external_id, sku, barcode, code, q } = marks;
+  const made = await Promise.all([
+    foreign.api.post('/customers', { name: q, email, external_id }),
+    foreign.api.post('/products', { name: q, sku, barcode, external_id }),
+    foreign.api.post('/locations', { name: q, code, external_id }),
+  ]);
+  expect(made.map(({ status }) => status)).toEqual([201, 201, 201]);
+});
+afterAll(() => service.stop());
+
+function rowOf({ name }: Case): Row {
+  const row = matrix[name];
+  if (row === undefined) throw new Error(`the matrix has no row for ${name}`);
+  return row;
+}
+
+/** An answer as the matrix writes it. */
+function outcome({ status, code, body }: Answer): string {
+  if (code !== undefined) return `${status} ${code}`;
+  return Array.isArray(body.data) && body.data.length === 0 ? `${status} none` : `${status}`;
+}
+
+async function caller(may: Parameters<typeof service.given.credential>[1] = {}): Promise<Api> {
+  return service.api.as((await service.given.credential(shop.merchant, may)).token);
+}
+
+/** The valid request; of an operation, one that somebody did at the first location. */
+async function ask(one: Case, at: Shop, api: Api, change: Change = {}): Promise<Answer> {
+  if (one.name !== 'operations.get' || change.id !== undefined) return send(one, at, api, change);
+  const { body } = await at.api.get(`/inventory/movements/${at.movements[0]}`);
+  return send(one, at, api, { ...change, id: body.data.operation_id });
+}
+
+/** Names under which a request can mean a resource: IDs, and what a merchant finds them by. */
+const isNaming = (name: string) => /(^|_)id$|^(email|sku|barcode|code|q)$/.test(name);
+
+/** Every place of a request that can name something of a merchant. */
+function placesOf(contract: Contract): string[] {
+  const places = contract.path.includes('{id}') ? ['path'] : [];
+  const named = (prefix: string, properties: object) =>
+    Object.keys(properties)
+      .filter(isNaming)
+      .map((name) => `${prefix}.${name}`);
+  if (contract.kind === 'write') {
+    return [...places, ...named('body', contract.body.properties), 'header.idempotency-key'];
+  }
+  if (contract.kind === 'member') return places;
+  const filters = named('query', contract.query.properties);
+  const key = contract.keyFilter === true ? ['header.idempotency-key'] : [];
+  return [...places, ...filters, ...key, 'query.cursor'];
+}
+
+describe('the matrix', () => {
+  test('has a row for every route and no other', () => {
+    expect(Object.keys(matrix).sort()).toEqual(cases.map(({ name }) => name).sort());
+  });
+
+  test('agrees with the contracts on path, scope and what a request can name', () => {
+    for (const one of cases) {
+      const { route, scope, ok, foreign: named } = rowOf(one);
+      expect(`${one.method} ${one.contract.path}`).toBe(route);
+      expect([route, one.contract.scope]).toEqual([route, scope]);
+      expect([route, ok]).toEqual([route, one.method === 'POST' ? '201' : '200']);
+      expect([route, Object.keys(named).sort()]).toEqual([route, placesOf(one.contract).sort()]);
+    }
+  });
+});
+
+describe('outside of the version', () => {
+  test('there are the pages and OAuth, and no route that the matrix does not have', () => {
+    const versioned = Object.values(matrix).map(({ route }) => {
+      const [, path = ''] = route.split(' ');
+      return `/api/v1${path.replaceAll(/\{(\w+)\}/g, ':$1')}`;
+    });
+    const expected = new Set([...versioned, ...pages, ...oauthPaths]);
+    expect([...service.paths].sort()).toEqual([...expected].sort());
+  });
+
+  test.each(pages)('%s asks for no credential, and judges none', async (path) => {
+    const invalid = { authorization: `Bearer ${shop.token}x` };
+    for (const headers of [{}, invalid, { authorization: `Bearer ${shop.token}` }]) {
+      const { status, body } = await fetch(service.origin + path, { headers });
+      await body?.cancel();
+      expect([path, status]).toEqual([path, 200]);
+    }
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+      const { status } = await fetch(service.origin + path, { method });
+      expect([method, path, status]).toEqual([method, path, 405]);
+    }
+  });
+
+  test('nothing that the operator does by command can be asked for', async () => {
+    const nouns = ['merchants', 'credentials', 'tokens', 'applications', 'limits', 'audit'];
+    const paths = nouns.flatMap((noun) => [`/${noun}`, `/admin/${noun}`, `/api/v1/${noun}`]);
+    for (const path of [...paths, '/metrics', '/admin', '/api', '/api/v2/products', '/oauth']) {
+      for (const method of ['GET', 'POST']) {
+        const headers = { authorization: `Bearer ${shop.token}` };
+        const { status } = await fetch(service.origin + path, { method, headers });
+        expect([method, path, status]).toEqual([method, path, 404]);
+      }
+    }
+  });
+});
+
+describe.each(cases)('$name', (one) => {
+  test('asks for its scope and no other', async () => {
+    const { scope, ok, shown } = rowOf(one);
+    const expected = (held: readonly string[]) => {
+      if (scope !== null) return held.includes(scope) ? ok : '403 insufficient_scope';
+      const isShown = shown?.withAny.some((set) => set.every((name) => held.includes(name)));
+      return shown === undefined || isShown === true ? ok : shown.otherwise;
+    };
+    const sets: (readonly string[])[] = [
+      scopes,
+      [],
+      ...scopes.map((left) => scopes.filter((name) => name !== left)),
+      ...scopes.map((alone) => [alone]),
+    ];
+    for (const held of sets) {
+      const answer = await ask(one, shop, await caller({ scopes: held }));
+      expect([held, outcome(answer)]).toEqual([held, expected(held)]);
+      if (answer.status !== 403) continue;
+      expect(answer.headers.get('www-authenticate')).toBe(
+        `Bearer realm="tallybook", error="insufficient_scope", scope="${scope}"`,
+      );
+      expect(answer.body).not.toHaveProperty('data');
+    }
+  });
+
+  test('shows and changes what is at a granted location, and nothing elsewhere', async () => {
+    const own = await openShop(service, 'Third Shop');
+    const [first = '', , third = ''] = own.locations;
+    const { ok, granted, showsGranted } = rowOf(one);
+    const kinds = [
+      { locations: 'all', shows: own.locations, expected: ok },
+      { locations: [first], shows: [first], expected: granted.asked },
+      { locations: [third], shows: [third], expected: granted.another },
+      { locations: [], shows: [], expected: granted.none },
+    ] as const;
+    for (const { locations, shows, expected } of kinds) {
+      const { token } = await service.given.credential(own.merchant, { locations });
+      const query = one.contract.kind === 'collection' ? { limit: '200' } : {};
+      const before = await recordsOf(own.merchant);
+      const answer = await ask(one, own, service.api.as(token), { query });
+      expect([locations, outcome(answer)]).toEqual([locations, expected]);
+      if (answer.status >= 400) expect(await recordsOf(own.merchant)).toEqual(before);
+      if (showsGranted !== true || answer.status >= 400) continue;
+      const seen = new Set(JSON.stringify(answer.body.data).match(/loc_[0-9a-z]{26}/g));
+      const asked = one.contract.path === '/inventory/levels' ? [first] : shows;
+      expect([locations, [...seen].sort()]).toEqual([locations, [...asked].sort()]);
+    }
+  });
+
+  test('answers alike to what another merchant has and to what nobody has', async () => {
+    const { granted, ok, foreign: places } = rowOf(one);
+    const { id: credential } = await service.given.credential(foreign.merchant);
+    const { customers, products, locations, movements, operations, merchant } = foreign;
+    const theirs = [customers, products, locations, movements, operations].flat();
+    const kinds = Object.keys(idPrefixes) as (keyof typeof idPrefixes)[];
+    const ids = [...theirs, merchant, credential, ...kinds.map((kind) => mintId(kind)), 'x'];
+    const before = await recordsOf(merchant);
+    const [here = ''] = shop.locations;
+    const callers = [
+      { api: await caller(), otherwise: ok },
+      { api: await caller({ locations: [here] }), otherwise: granted.asked },
+      { api: await caller({ locations: [] }), otherwise: granted.none },
+    ];
+    for (const [place, expected] of Object.entries(places)) {
+      if (place !== 'path' && !/\.(location|product|operation)_id$/.test(place)) continue;
+      for (const { api, otherwise } of callers) {
+        const answers = await Promise.all(
+          ids.map((id) => send(one, shop, api, naming(one, place, id))),
+        );
+        const outcomes = new Set(answers.map(outcome));
+        // A location that is not granted is said before anything about the rest.
+        const said = otherwise.startsWith('20') ? expected : otherwise;
+        expect([place, outcomes]).toEqual([place, new Set([said])]);
+        expect([place, new Set(answers.map(words)).size]).toEqual([place, 1]);
+      }
+    }
+    expect(await recordsOf(merchant)).toEqual(before);
+  });
+
+  test('does not meet the names and keys of another merchant', async () => {
+    for (const [place, expected] of Object.entries(rowOf(one).foreign)) {
+      const [part, name = ''] = place.split('.');
+      if (part === 'path' || /^(location|product|operation)_id$/.test(name)) continue;
+      const { theirs, ours } = await twins(one, place);
+      expect([place, outcome(theirs)]).toEqual([place, rowOf(one).ok]);
+      expect([place, outcome(ours)]).toEqual([place, expected]);
+      expect(ours.headers.get('idempotent-replayed')).toBeNull();
+      for (const id of [...foreign.customers, ...foreign.products, ...foreign.locations]) {
+        expect(JSON.stringify(ours.body)).not.toContain(id);
+      }
+    }
+  });
+});
+
+/** A request that names an ID in one place. */
+function naming(one: Case, place: string, id: string): Change {
+  const [part, name = ''] = place.split('.');
+  if (part === 'path') return { id };
+  if (part === 'query') return { query: { [name]: id } };
+  return { body: { ...freshBody(one, shop), [name]: id } };
+}
+
+/** What an answer says, without the IDs that are new in each. */
+function words({ status, body }: Answer): string {
+  return JSON.stringify([status, body.data, body.error]);
+}
+
+let twinCount = 0;
+
+/** The foreign shop sends a request with a name or a key of its own; this one sends the same. */
+async function twins(one: Case, place: string): Promise<{ theirs: Answer; ours: Answer }> {
+  const [part, name = ''] = place.split('.');
+  if (name === 'cursor') {
+    const theirs = await send(one, foreign, foreign.api, { query: { limit: '1' } });
+    const query = { cursor: theirs.body.meta.next_cursor };
+    return { theirs, ours: await send(one, shop, shop.api, { query }) };
+  }
+  if (part === 'query') {
+    const query = { [name]: marks[name as keyof typeof marks] };
+    const theirs = await send(one, foreign, foreign.api, { query });
+    return { theirs, ours: await send(one, shop, shop.api, { query }) };
+  }
+  if (one.contract.kind !== 'write') {
+    const key = newKey();
+    await foreign.api.post('/customers', { name: 'A', email: 'a@example.com' }, { key });
+    const change = { headers: { 'idempotency-key': key }, query: { type: 'customers.create' } };
+    const theirs = await send(one, foreign, foreign.api, change);
+    return { theirs, ours: await send(one, shop, shop.api, change) };
+  }
+  twinCount += 1;
+  const value = name === 'email' ? `twin.${twinCount}@example.com` : `twin-${twinCount}`;
+  const key = newKey();
+  const named = part === 'body' ? { [name]: value } : {};
+  const ask = (at: Shop) => ({ key, body: { ...freshBody(one, at), ...named } });
+  const theirs = await send(one, foreign, foreign.api, ask(foreign));
+  return { theirs, ours: await send(one, shop, shop.api, ask(shop)) };
+}
+
+/** A fingerprint of all that a merchant has. */
+async function recordsOf(merchant: string): Promise<unknown> {
+  const owned = 'customers products locations inventory_levels inventory_movements operations';
+  const queries = owned.split(' ').map(
+    (table) =>
+      `select '${table}' as name, count(*), md5(string_agg(t::text, '|' order by t::text)) as sum
+       from ${table} t where merchant_id = $1`,
+  );
+  return service.db.sql(queries.join(' union all '), [merchant]);
+}
+
+describe.each(collections.filter((one) => rowOf(one).showsGranted))('$name', (one) => {
+  test('shows nothing more by a cursor from when a location was granted', async () => {
+    const { id, token } = await service.given.credential(shop.merchant, {
+      locations: shop.locations,
+    });
+    const api = service.api.as(token);
+    const first = await send(one, shop, api, { query: { limit: '1' } });
+    const query = { cursor: first.body.meta.next_cursor, limit: '200' };
+    expect(outcome(await send(one, shop, api, { query }))).toBe('200');
+    await service.db.sql(`update credentials set location_ids = '{}' where id = $1`, [id]);
+    const next = await send(one, shop, api, { query });
+    expect(outcome(next)).toBe(rowOf(one).granted.none);
+    expect(JSON.stringify(next.body)).not.toMatch(/loc_/);
+  });
+});
+
+describe.each(writes)('$name', (one) => {
+  test('is replayed only to a credential that may still do it', async () => {
+    const { id, token } = await service.given.credential(shop.merchant);
+    const change = { key: newKey(), body: freshBody(one, shop) };
+    const api = service.api.as(token);
+    const first = await send(one, shop, api, change);
+    await service.db.sql(`update credentials set all_locations = false where id = $1`, [id]);
+    const again = await send(one, shop, api, change);
+    const { none } = rowOf(one).granted;
+    expect(outcome(again)).toBe(none);
+    if (none.startsWith('20')) expect(again.body.data).toEqual(first.body.data);
+    else expect(again.body).not.toHaveProperty('data');
+    await service.db.sql(`update credentials set scopes = '{}' where id = $1`, [id]);
+    expect(outcome(await send(one, shop, api, change))).toBe('403 insufficient_scope');
+  });
+});
+
+test('two merchants that ask at the same moments never see each other', async () => {
+  const shops = [shop, foreign];
+  const known = await Promise.all(shops.map((at) => at.api.get('/products?limit=200')));
+  const seen = await Promise.all(
+    Array.from({ length: 64 }, async (_, client) => {
+      const mixed: unknown[] = [];
+      for (let i = 0; i < 20; i += 1) {
+        const at = shops[(client + i) % 2] ?? shop;
+        const products = known[(client + i) % 2]?.body.data;
+        const [own, listed] = await Promise.all([
+          at.api.get('/credential'),
+          at.api.get('/products?limit=200'),
+        ]);
+        if (own.body.data.merchant.id !== at.merchant) mixed.push(own.body);
+        if (JSON.stringify(listed.body.data) !== JSON.stringify(products)) mixed.push(listed.body);
+      }
+      return mixed;
+    }),
+  );
+  expect(seen.flat()).toEqual([]);
+});

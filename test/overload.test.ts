@@ -1,0 +1,197 @@
+// More than the service can do at once: what is promised is queued, what exceeds it is refused with
+// nothing done, and one merchant's load is not another's.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { endpoints } from '../src/app.ts';
+import type { AnyWriteEndpoint } from '../src/core/endpoint.ts';
+import { mintId } from '../src/core/id.ts';
+import { limits } from '../src/core/limits.ts';
+import type { Principal } from '../src/core/principal.ts';
+import { readConnections } from '../src/database/connect.ts';
+import { type Answer, newKey } from './support/api.ts';
+import { startService, type TestService } from './support/service.ts';
+import { openShop, type Shop } from './support/shop.ts';
+
+let service: TestService;
+let noisy: Shop;
+let quiet: Shop;
+let principal: Principal;
+
+beforeAll(async () => {
+  service = await startService();
+  [noisy, quiet] = await Promise.all([openShop(service, 'Noisy'), openShop(service, 'Quiet')]);
+  const caller = await service.service.edge.authenticator.authenticate(noisy.token, undefined);
+  if (caller === undefined) throw new Error('the token is not valid');
+  principal = caller.principal;
+});
+afterAll(() => service.stop());
+
+const times = <T>(count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => make(index));
+
+const statuses = (answers: readonly Answer[]) => answers.map(({ status }) => status);
+
+/** Runs `body` while another session holds what the statement locks. It must take less than 2 s. */
+async function whileLocked(statement: string, body: () => Promise<void>): Promise<void> {
+  const session = await service.db.session();
+  await session.query('begin');
+  await session.query(statement);
+  try {
+    await body();
+  } finally {
+    await session.query('rollback');
+  }
+}
+
+const lockedCustomers = 'lock table customers in access exclusive mode';
+
+/** How many queries wait for the customers. */
+async function waitingForLocks(): Promise<number> {
+  const rows = await service.db.sql(
+    `select 1 from pg_locks where not granted and relation = 'customers'::regclass
+       and database = (select oid from pg_database where datname = current_database())`,
+  );
+  return rows.length;
+}
+
+/** All were refused, with nothing done, and were told to come back at different times. */
+function expectOverloaded(answers: readonly Answer[]): void {
+  expect(statuses(answers)).toEqual(times(answers.length, () => 503));
+  expect(new Set(answers.map(({ code }) => code))).toEqual(new Set(['service_unavailable']));
+  const told = new Set(answers.map(({ headers }) => headers.get('retry-after')));
+  expect([...told].sort()).toEqual(['1', '2', '3']);
+}
+
+describe('reads of one merchant that get stuck', () => {
+  test('hold half of the connections, and nobody else has to wait for them', async () => {
+    let answered = 0;
+    let stuck: Promise<Answer>[] = [];
+    await whileLocked(lockedCustomers, async () => {
+      stuck = times(100, async () => {
+        const answer = await noisy.api.get('/customers');
+        answered += 1;
+        return answer;
+      });
+      await expect.poll(waitingForLocks).toBe(readConnections / 2);
+      const others = times(30, () => quiet.api.get(`/products/${quiet.products[0]}`));
+      expect(statuses(await Promise.all(others))).toEqual(times(30, () => 200));
+      expect(await waitingForLocks()).toBe(readConnections / 2);
+      expect(answered).toBe(0);
+    });
+    for (const status of statuses(await Promise.all(stuck))) {
+      expect([200, 503, 504]).toContain(status);
+    }
+    expect((await noisy.api.get('/customers')).status).toBe(200);
+  });
+
+  test('are refused beyond their bound, keep no key, and are served at once again', async () => {
+    const { api, customers, products } = noisy;
+    const key = newKey();
+    const rename = () => api.patch(`/products/${products[0]}`, { name: 'Renamed' }, { key });
+    const reader = service.service.edge.readerOf(principal.merchant);
+    const text = 'select 1 from customers where merchant_id = $1 limit 1';
+    let stuck: Promise<PromiseSettledResult<unknown>[]> = Promise.resolve([]);
+    await whileLocked(lockedCustomers, async () => {
+      const count = readConnections / 2 + limits.queuedPerMerchantMax + 50;
+      const statement = { name: '', text, values: [principal.merchant] };
+      stuck = Promise.allSettled(times(count, () => reader.query(statement)));
+      const refused = times(60, () => api.get(`/customers/${customers[0]}`));
+      expectOverloaded(await Promise.all(refused));
+      expect((await rename()).code).toBe('service_unavailable');
+      expect((await quiet.api.get('/products')).status).toBe(200);
+    });
+    const outcomes = (await stuck).map(({ status }) => status);
+    expect(outcomes.filter((status) => status === 'rejected')).toHaveLength(50);
+    expect(outcomes.lastIndexOf('fulfilled')).toBe(outcomes.length - 51);
+    expect((await api.get(`/customers/${customers[0]}`)).status).toBe(200);
+    const renamed = await rename();
+    expect([renamed.status, renamed.headers.get('idempotent-replayed')]).toEqual([200, null]);
+  });
+});
+
+describe('256 requests of one merchant at once', () => {
+  test('are all served when they read', async () => {
+    let answers: Promise<Answer>[] = [];
+    await whileLocked(lockedCustomers, async () => {
+      answers = times(256, () => noisy.api.get('/customers'));
+      await expect.poll(waitingForLocks).toBe(readConnections / 2);
+    });
+    expect(statuses(await Promise.all(answers))).toEqual(times(256, () => 200));
+  });
+
+  test('are all served when they write what somebody else holds', async () => {
+    let answers: Promise<Answer>[] = [];
+    await whileLocked(lockedLevel(), async () => {
+      answers = times(256, (n) => noisy.api.post(path, adjustment(0, 1_000 + n)));
+      // Each of the merchant's two workers holds the first that it found.
+      await expect.poll(() => service.service.dispatcher.queued).toBe(254);
+    });
+    expect(statuses(await Promise.all(answers))).toEqual(times(256, () => 201));
+  });
+});
+
+describe('writes of one merchant that get stuck', () => {
+  test('keep nobody else waiting, are refused beyond their bound, and keep no key', async () => {
+    const { api } = noisy;
+    const { dispatcher } = service.service;
+    const keys = times(30, newKey);
+    const late = () =>
+      Promise.all(keys.map((key, n) => api.post(path, adjustment(2, 9_000 + n), { key })));
+    let queued: Promise<PromiseSettledResult<unknown>[]> = Promise.resolve([]);
+    await whileLocked(lockedLevel(), async () => {
+      const stuck = times(2, (n) => submit(adjustment(0, 2_000 + n)));
+      const waiting = times(limits.queuedPerMerchantMax + 100, (n) =>
+        submit(adjustment(1, 2_000 + n)),
+      );
+      queued = Promise.allSettled([...stuck, ...waiting]);
+      await expect.poll(() => dispatcher.queued).toBe(limits.queuedPerMerchantMax);
+      expectOverloaded(await late());
+      const other = await quiet.api.post(path, {
+        ...adjustment(0, 2_000),
+        product_id: quiet.products[0],
+        location_id: quiet.locations[0],
+      });
+      expect(other.status).toBe(201);
+      expect(dispatcher.queued).toBe(limits.queuedPerMerchantMax);
+    });
+    const outcomes = await queued;
+    expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(100);
+    expect(outcomes.slice(-100).every(({ status }) => status === 'rejected')).toBe(true);
+    const unbound = await api.get('/operations?type=inventory.adjust', { key: keys[0] ?? '' });
+    expect(unbound.body.data).toEqual([]);
+    const retried = await late();
+    expect(statuses(retried)).toEqual(times(30, () => 201));
+    expect(retried.every(({ headers }) => !headers.has('idempotent-replayed'))).toBe(true);
+  });
+});
+
+const path = '/inventory/adjustments';
+
+function adjustment(product: number, target: number) {
+  return {
+    product_id: noisy.products[product],
+    location_id: noisy.locations[0],
+    target_quantity: `${target}`,
+    reason: 'stock_count',
+  };
+}
+
+/** The level of the noisy merchant's first product. */
+function lockedLevel(): string {
+  return `select 1 from inventory_levels where product_id = '${noisy.products[0]}' for update`;
+}
+
+/** A write as HTTP hands it over, which so many at once would slow down. */
+function submit(body: object) {
+  const endpoint = endpoints.find(({ contract }) => contract.name === 'inventory.adjust');
+  return service.service.edge.submitter.submit({
+    endpoint: endpoint as AnyWriteEndpoint,
+    principal,
+    id: '',
+    body: body as Record<string, string>,
+    key: newKey(),
+    ifMatch: undefined,
+    requestId: mintId('request'),
+    deadline: performance.now() + limits.requestDeadline,
+  });
+}

@@ -1,0 +1,76 @@
+// The whole service inside the test process, as `tallybook serve` starts it: with the pages outside
+// of the version, and behind a trusted proxy, so that each request can come from an address of its
+// own. No caller is limited, as tests of access ask more in a second than anyone may in a minute.
+
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { FastifyInstance } from 'fastify';
+import { pino } from 'pino';
+import { readConfig } from '../../src/config.ts';
+import { type Running, start } from '../../src/main.ts';
+import { Api } from './api.ts';
+import { conforms } from './conformance.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
+import { Given } from './given.ts';
+import { type TestService, testSecret } from './service.ts';
+
+export interface WholeService extends TestService {
+  readonly origin: string;
+  /** Every path that the server has a route for, wildcards among them. */
+  readonly paths: ReadonlySet<string>;
+}
+
+export async function startWhole(): Promise<WholeService> {
+  const db = await createTestDatabase();
+  await withoutLimits(db);
+  const paths = new Set<string>();
+  const running = await notingRoutes(paths, () => startOn(db));
+  const origin = new URL(running.url).origin;
+  return {
+    db,
+    origin,
+    paths,
+    given: new Given(db),
+    api: new Api(origin, undefined, conforms),
+    service: running.service,
+    records: [],
+    stop: async () => {
+      await running.stop();
+      await db.drop();
+    },
+  };
+}
+
+/** What is made from now on in this database is made without rate limits. */
+export async function withoutLimits(db: TestDatabase): Promise<void> {
+  for (const table of ['merchants', 'credentials']) {
+    await db.sql(`alter table ${table} alter column requests_per_minute set default 0`);
+  }
+}
+
+function startOn(db: TestDatabase): Promise<Running> {
+  const config = readConfig(
+    { databaseUrl: db.serviceUrl, port: '0' },
+    {
+      TALLYBOOK_MIGRATE_URL: db.ownerUrl,
+      TALLYBOOK_SECRET: testSecret,
+      TALLYBOOK_TRUSTED_PROXIES: '127.0.0.1',
+    },
+  );
+  return start(config, pino({ level: 'silent' }));
+}
+
+/** The framework announces each server before it has any route. */
+async function notingRoutes(paths: Set<string>, work: () => Promise<Running>): Promise<Running> {
+  const onServer = (message: unknown) => {
+    const { fastify } = message as { fastify: FastifyInstance };
+    fastify.addHook('onRoute', ({ url }) => {
+      paths.add(url);
+    });
+  };
+  subscribe('fastify.initialization', onServer);
+  try {
+    return await work();
+  } finally {
+    unsubscribe('fastify.initialization', onServer);
+  }
+}
