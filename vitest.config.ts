@@ -6,6 +6,7 @@ const alone = [
   'test/processes.test.ts',
   'test/lifecycle.test.ts',
   'test/revocation.test.ts',
+  'test/rate-limits.test.ts',
   'src/access/rate/limiter.test.ts',
   'src/cli/**/*.test.ts',
   'src/database/embedded/**/*.test.ts',

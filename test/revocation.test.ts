@@ -40,14 +40,16 @@ beforeAll(async () => {
   product = await given.product(merchant);
   location = await given.location(merchant);
   nodes = await Promise.all(
-    ['clock-ahead', 'clock-behind'].map((clock) => {
-      const preload = fileURLToPath(new URL(`./support/${clock}.mjs`, import.meta.url));
-      return startProcess(db, {
-        NODE_OPTIONS: `--import ${preload}`,
+    [
+      new URL('./support/clock-ahead.mjs', import.meta.url),
+      new URL('./support/clock-behind.mjs', import.meta.url),
+    ].map((clock) =>
+      startProcess(db, {
+        NODE_OPTIONS: `--import ${fileURLToPath(clock)}`,
         TALLYBOOK_TRUSTED_PROXIES: '127.0.0.1',
         TALLYBOOK_LOG_LEVEL: 'error',
-      });
-    }),
+      }),
+    ),
   );
   senders = nodes.map(({ api }) => new Sender(api.origin));
 });

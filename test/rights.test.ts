@@ -219,6 +219,25 @@ describe('a token of an application', () => {
     }
   });
 
+  test('is worth nothing when what stands behind it is not of one piece', async () => {
+    const { merchant } = shop;
+    const mine = await service.given.credential(merchant);
+    const foreign = await service.given.credential(await service.given.merchant('Other Shop'));
+    const [one, other] = [await applications.application(), await applications.application()];
+    const approval = await applications.approval(merchant, one);
+    const pieces = [
+      { application: one, by: mine.token, status: 200 },
+      { application: one, by: foreign.token, status: 401 },
+      { application: other, by: mine.token, status: 401 },
+    ];
+    for (const { application, by, status } of pieces) {
+      const consent = await applications.consent(merchant, application, { approval, by });
+      const token = await applications.token(merchant, consent);
+      const answer = await service.api.as(token).get('/credential');
+      expect([application, answer.status]).toEqual([application, status]);
+    }
+  });
+
   test('writes under the keys of its credential, whichever token it is', async () => {
     const { merchant } = shop;
     const { approval, ofApproval } = await givenChain();

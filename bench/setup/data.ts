@@ -47,12 +47,15 @@ export async function settle(owner: pg.Client): Promise<void> {
   await owner.query('checkpoint');
 }
 
+/** Beyond what one machine can do, and kept all the same: a limit is part of every request. */
+const requestsPerMinute = 1_000_000;
+
 async function createAccess(owner: pg.Client, merchant: BenchMerchant): Promise<void> {
   const { id, location, credential, token } = merchant;
   await owner.query(
-    `insert into merchants (id, name, created_at)
-     values ($1, 'Bench', date_trunc('milliseconds', now()))`,
-    [id],
+    `insert into merchants (id, name, created_at, requests_per_minute)
+     values ($1, 'Bench', date_trunc('milliseconds', now()), $2)`,
+    [id, requestsPerMinute],
   );
   await owner.query(
     `insert into locations (merchant_id, id, name, created_at, updated_at)
@@ -61,8 +64,9 @@ async function createAccess(owner: pg.Client, merchant: BenchMerchant): Promise<
   );
   await owner.query(
     `insert into credentials (merchant_id, id, kind, name, scopes, all_locations, location_ids,
-       created_at) values ($1, $2, 'personal_access_token', 'bench', $3, true, '{}', now())`,
-    [id, credential, scopes],
+       created_at, requests_per_minute)
+     values ($1, $2, 'personal_access_token', 'bench', $3, true, '{}', now(), $4)`,
+    [id, credential, scopes, requestsPerMinute],
   );
   await owner.query(
     `insert into credential_tokens (token_hash, merchant_id, credential_id, last_four, created_at,

@@ -8,6 +8,7 @@ import { withoutLimits } from '../../test/support/whole.ts';
 import { mintId } from '../core/id.ts';
 import type { MerchantId } from '../core/principal.ts';
 import { connectDatabase, type Database } from '../database/connect.ts';
+import { Authenticator } from './authenticator.ts';
 import { LastUses } from './last-use.ts';
 import { allCredentials, credentialById } from './operator/credentials.ts';
 
@@ -96,6 +97,19 @@ describe('the last use of a credential', () => {
     expect(await useOnNode(200)).toEqual(new Set([200]));
     expect(await writesOf(credential)).toBe(0);
     expect(await listed()).toContain(before);
+  });
+
+  test('is no news within a quarter of an hour, and nothing is sent for it', async () => {
+    const told: string[] = [];
+    const authenticator = new Authenticator(operator.reserve, ({ id }) => told.push(id));
+    for (const [minutes, isNews] of [
+      [14, false],
+      [16, true],
+    ] as const) {
+      await usedBefore(minutes);
+      await authenticator.authenticate(credential.token, undefined);
+      expect([minutes, told.includes(credential.id)]).toEqual([minutes, isNews]);
+    }
   });
 
   test('is written again after a quarter of an hour', async () => {

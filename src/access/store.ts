@@ -71,13 +71,16 @@ export function findCredentials(
       join merchants m on m.id = c.merchant_id
       left join applications app on app.id = c.application_id
       left join credentials a on a.merchant_id = c.merchant_id and a.id = c.approval_id
+        and a.application_id = c.application_id
       left join credential_tokens gt on gt.token_hash = c.given_by
+        and gt.merchant_id = c.merchant_id
       left join credentials g on g.merchant_id = gt.merchant_id and g.id = gt.credential_id
       left join locations l on c.all_locations and l.merchant_id = c.merchant_id
         and l.id = asked.location_id
       where (c.application_id is null or app.disabled_at is null)
         and (c.approval_id is null
-          or (a.revoked_at is null and g.revoked_at is null and gt.expires_at > now()))`,
+          or (a.id is not null and a.revoked_at is null and g.id is not null
+            and g.revoked_at is null and gt.expires_at > now()))`,
     values: [
       lookUps.map((lookUp) => lookUp.tokenHash),
       lookUps.map(({ locationId }) => (locationId === undefined ? null : lookupId(locationId))),
@@ -103,7 +106,7 @@ export interface OperatorRow {
   readonly id: string;
 }
 
-/** Notes that these were used now, unless somebody has noted it within the grain. */
+/** Notes that these were used now, unless somebody has noted it within the grain, or is at it. */
 export function noteUses(
   uses: readonly (readonly [credential: string, merchant: string])[],
 ): Statement {
@@ -111,9 +114,13 @@ export function noteUses(
     name: 'note_uses',
     text: `
       update credentials c set last_used_at = now()
-      from unnest($1::text[], $2::text[]) as u (merchant_id, id)
-      where c.merchant_id = u.merchant_id and c.id = u.id and coalesce(
-        c.last_used_at < now() - interval '${limits.lastUseGrainMinutes} minutes', true)`,
+      from (
+        select n.merchant_id, n.id from unnest($1::text[], $2::text[]) as u (merchant_id, id)
+        join credentials n on n.merchant_id = u.merchant_id and n.id = u.id
+        where coalesce(
+          n.last_used_at < now() - interval '${limits.lastUseGrainMinutes} minutes', true)
+        for no key update of n skip locked) u
+      where c.merchant_id = u.merchant_id and c.id = u.id`,
     values: [uses.map(([, merchant]) => merchant), uses.map(([credential]) => credential)],
   };
 }

@@ -85,7 +85,7 @@ describe('every command', () => {
     ...['merchant', 'merchant create', 'merchant list'],
     ...['location', 'location create', 'location list'],
     ...['token', 'token create', 'token list', 'token show', 'token rotate', 'token revoke'],
-    ...['token grant', 'token scope', 'token prune'],
+    ...['token grant', 'token scope', 'token prune', 'limit', 'limit set', 'limit show'],
     ...['customer', 'customer erase'],
   ];
 

@@ -97,6 +97,8 @@ export const limits = {
   /** Contract section 5. A PATCH may name twice as many: it may delete as many as it sets. */
   metadataPairsMax: 50,
 
+  /** Each costs a row. A whole office behind one address consents, and a server renews tokens. */
+  oauthRequestsPerMinute: 300,
   /** A code travels from the browser to the application and back at once. */
   authorizationCodeSeconds: 60,
   /** Time for a person to find a token and decide. */

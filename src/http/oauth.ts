@@ -6,7 +6,8 @@ import { IncomingMessage, type ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { assertionAlgorithms, clientAuthMethods, oauthPaths } from '../access/oauth/provider.ts';
 import type { OAuthServer, Outcome, Revision } from '../access/oauth/server.ts';
-import type { FailedAuthentications } from '../access/rate/address.ts';
+import { AddressLimit, type FailedAuthentications } from '../access/rate/address.ts';
+import { limits } from '../core/limits.ts';
 import { scopes } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
 import { DatabaseFailure } from '../core/statement.ts';
@@ -31,7 +32,19 @@ const protectedResourcePath = '/.well-known/oauth-protected-resource';
 
 export function oauthMounts(options: OAuthOptions): readonly Mount[] {
   const { authorize, token, revoke, introspect, consent } = oauthPaths;
-  const answer: Mount['answer'] = (request, reply) => handOver(options, request, reply);
+  const crowd = new AddressLimit(
+    limits.oauthRequestsPerMinute,
+    'Too many requests from this address.',
+  );
+  /** Nobody is known yet where OAuth begins: limits are by address. */
+  const limited =
+    (answer: typeof handOver): Mount['answer'] =>
+    async (request, reply) => {
+      const refusal = crowd.refusal(request.ip);
+      if (refusal !== undefined) throw refusal;
+      return answer(options, request, reply);
+    };
+  const answer = limited(handOver);
   const metadata = (path: string, members: (issuer: string) => object): Mount => ({
     methods: ['GET', 'HEAD'],
     path,
@@ -47,7 +60,7 @@ export function oauthMounts(options: OAuthOptions): readonly Mount[] {
     {
       methods: ['GET', 'POST'],
       path: `${consent}/:uid`,
-      answer: (request, reply) => answerConsent(options, request, reply),
+      answer: limited(answerConsent),
     },
     metadata(authorizationServerPath, serverMetadata),
     metadata(protectedResourcePath, resourceMetadata),
@@ -96,7 +109,7 @@ async function handOver(
   options: OAuthOptions,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<void> {
+): Promise<unknown> {
   const server = await options.server(options.issuer());
   const response = takeOver(reply);
   const received = copyOf(request, options.issuer());
@@ -104,6 +117,7 @@ async function handOver(
     revise(options, request, outcome),
   );
   note(request, outcome);
+  return reply;
 }
 
 async function answerConsent(

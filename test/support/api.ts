@@ -1,5 +1,7 @@
 // A client for tests: real requests over a real socket. Every answer is checked against the
-// published document before a test sees it.
+// published document before a test sees it. Each request comes from an address of its own, as far
+// as a service can tell that trusts the sender: tests may fail to authenticate as often as they
+// like.
 
 import { randomUUID } from 'node:crypto';
 
@@ -67,6 +69,7 @@ export class Api {
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...(ask.key === undefined ? {} : { 'idempotency-key': ask.key }),
+        'x-forwarded-for': freshAddress(),
         ...ask.headers,
       },
     });
@@ -84,3 +87,10 @@ export class Api {
 }
 
 export const newKey = (): string => randomUUID();
+
+let addresses = 0;
+
+function freshAddress(): string {
+  addresses += 1;
+  return `10.${(addresses >> 16) & 255}.${(addresses >> 8) & 255}.${addresses & 255}`;
+}

@@ -37,7 +37,7 @@ export async function serveProcess(
   env: Readonly<Record<string, string>> = {},
 ): Promise<ServiceProcess> {
   const child = spawn(process.execPath, [program, 'serve', '--json', '--port', '0', ...flags], {
-    env: { PATH: process.env.PATH ?? '', ...env },
+    env: { PATH: process.env.PATH ?? '', TALLYBOOK_TRUSTED_PROXIES: '127.0.0.1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';

@@ -53,7 +53,8 @@ export async function startNode(serviceUrl: string) {
       server: (issuer) => service.oauthServer(issuer),
       failures: service.edge.failures,
     }),
-    trustedProxies: [],
+    // Requests say where they come from: see Api.
+    trustedProxies: ['127.0.0.1'],
     onRequest: (record) => {
       records.push(record);
       const denial = denialOf(record);

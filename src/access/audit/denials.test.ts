@@ -101,7 +101,8 @@ describe('a denied request leaves a line', () => {
   test('without the scope: who, and which scope', async () => {
     const caller = await given.credential(merchant, { scopes: ['products.read'] });
     const body = { name: 'Flour' };
-    const answer = await api.post('/products', body, { token: caller.token });
+    const headers = { 'x-forwarded-for': '127.0.0.1' };
+    const answer = await api.post('/products', body, { token: caller.token, headers });
     expect(answer.code).toBe('insufficient_scope');
     expect(await lineOf(answer.headers.get('x-request-id'))).toMatchObject({
       merchant_id: merchant,

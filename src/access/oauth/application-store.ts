@@ -198,7 +198,10 @@ export function upsertApproval(
       on conflict (merchant_id, application_id)
         where application_id is not null and approval_id is null
         do update set scopes = excluded.scopes, all_locations = excluded.all_locations,
-          location_ids = excluded.location_ids, revoked_at = null
+          location_ids = excluded.location_ids, revoked_at = null,
+          -- It begins anew: what was unused before is not held against it.
+          last_used_at = case when credentials.revoked_at is null then credentials.last_used_at
+            else now() end
       returning id`,
     values: [
       merchant,

@@ -1,4 +1,5 @@
-// OAuth while the database is away: told as what it is, nothing lost, and back by itself.
+// OAuth while the database is away, and in a crowd: told as what it is, nothing lost, and back by
+// itself.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { discover, type GivenApplication, givenApplication } from '../../../test/support/oauth.ts';
@@ -68,4 +69,21 @@ test('serves its metadata without a database', async () => {
   const found = await discover(node.api.origin, made.id, () => undefined);
   expect(found.serverMetadata().token_endpoint).toBe(`${node.api.origin}/oauth/token`);
   proxy.refuses = false;
+});
+
+test('limits requests by address, in OAuth’s form, and lets other addresses in', async () => {
+  const from = (address: string) =>
+    fetch(`${node.api.origin}/oauth/authorize?client_id=${made.id}`, {
+      headers: { 'x-forwarded-for': address },
+      redirect: 'manual',
+    });
+  const answers = await Promise.all(Array.from({ length: 400 }, () => from('10.9.9.9')));
+  const refused = answers.filter(({ status }) => status === 429);
+  // What comes in while they are sent is admitted as well.
+  expect(refused.length).toBeGreaterThanOrEqual(50);
+  expect(refused.length).toBeLessThanOrEqual(100);
+  const [one] = refused;
+  expect(Number(one?.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+  expect(await one?.json()).toMatchObject({ error: 'temporarily_unavailable' });
+  expect((await from('10.9.9.8')).status).toBe(400);
 });

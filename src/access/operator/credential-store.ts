@@ -194,6 +194,9 @@ export interface TokenRecord {
   readonly expires_at: string;
 }
 
+/** An application may fetch a token for every request: its newest ones are shown. */
+const shownTokensMax = 5;
+
 const rfc3339 = (column: string) =>
   `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
@@ -211,8 +214,10 @@ const credentialRecord = `
   cross join lateral (select coalesce(json_agg(json_build_object('last_four', t.last_four,
       'created_at', ${rfc3339('t.created_at')}, 'expires_at', ${rfc3339('t.expires_at')})
       order by t.created_at desc), '[]') as tokens
-    from credential_tokens t where t.merchant_id = c.merchant_id and t.credential_id = c.id
-      and t.expires_at > now() and c.revoked_at is null) live`;
+    from (select t.last_four, t.created_at, t.expires_at from credential_tokens t
+      where t.merchant_id = c.merchant_id and t.credential_id = c.id
+        and t.expires_at > now() and c.revoked_at is null
+      order by t.created_at desc limit ${shownTokensMax}) t) live`;
 
 export function findCredential(id: string): Statement<CredentialRecord> {
   return {

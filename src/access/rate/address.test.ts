@@ -82,16 +82,18 @@ test('what is not an address is not kept whole', () => {
 describe('what is remembered is bounded', () => {
   test('however many addresses fail', () => {
     const { failures } = failuresAt(1_000);
+    let most = 0;
     for (let n = 0; n < 50_000; n += 1) {
       failures.refusal(`2001:db8:${(n >> 16).toString(16)}:${(n & 0xffff).toString(16)}::1`);
-      expect(failures.size).toBeLessThanOrEqual(1_000);
+      most = Math.max(most, failures.size);
     }
+    expect(most).toBe(1_000);
   });
 
-  test('in bytes: 100,000 addresses take less than 50 MB after a million', () => {
+  test('in bytes: less than 50 MB', () => {
     const { failures } = failuresAt();
     const before = heapUsed();
-    for (let n = 0; n < 1_000_000; n += 1) {
+    for (let n = 0; n < 250_000; n += 1) {
       failures.refusal(`2001:db8:${(n >> 16).toString(16)}:${(n & 0xffff).toString(16)}::1`);
     }
     expect(failures.size).toBeLessThanOrEqual(100_000);

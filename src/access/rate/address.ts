@@ -1,6 +1,6 @@
-// Who guesses credentials is told to stop, by address. Only bad credentials count and only they are
-// refused: whoever has a valid one is let in from everywhere. What is remembered is bounded; under a
-// flood from more addresses than fit, the one that failed longest ago is forgotten.
+// Limits by address, for those of whom nothing else is known. Who guesses credentials is told to
+// stop: only bad ones count and only they are refused. What is remembered is bounded; under a flood
+// from more addresses than fit, those that began longest ago are forgotten.
 
 import { isIPv4, isIPv6 } from 'node:net';
 import { limits } from '../../core/limits.ts';
@@ -8,18 +8,15 @@ import type { RateLimit } from '../../core/principal.ts';
 import { Problem } from '../../core/problem.ts';
 import { type Clock, Gcra, monotonic, secondsOf } from './gcra.ts';
 
-const failureLimit: RateLimit = {
-  perMinute: limits.failedAuthenticationsPerMinute,
-  burst: limits.failedAuthenticationsPerMinute,
-};
-
 /** An IPv4 address has 15 characters, a /64 network 19; other text is cut. */
 const keyLengthMax = 64;
 
-/** After so long without a failure an address owes nothing. In microseconds. */
+/** After so long an address owes nothing: a minute's worth is all it may have at once. In µs. */
 const forgivenAfter = 60_000_000;
 
-export class FailedAuthentications {
+export class AddressLimit {
+  readonly #limit: RateLimit;
+  readonly #message: string;
   readonly #clock: Clock;
   readonly #addressesMax: number;
   /**
@@ -30,7 +27,14 @@ export class FailedAuthentications {
   #older: ReadonlyMap<string, Gcra> = new Map();
   #begunAt: number;
 
-  constructor(clock: Clock = monotonic, addressesMax: number = limits.failingAddressesMax) {
+  constructor(
+    perMinute: number,
+    message: string,
+    clock: Clock = monotonic,
+    addressesMax: number = limits.failingAddressesMax,
+  ) {
+    this.#limit = { perMinute, burst: perMinute };
+    this.#message = message;
     this.#clock = clock;
     this.#addressesMax = addressesMax;
     this.#begunAt = clock();
@@ -41,21 +45,21 @@ export class FailedAuthentications {
     return this.#recent.size + this.#older.size;
   }
 
-  /** Counts a failure. Returns the answer to it when there were too many, instead of the 401. */
+  /** Counts one from an address. Returns the answer to it when there were too many. */
   refusal(address: string): Problem | undefined {
     const now = this.#clock();
-    const failures = this.#failuresOf(networkOf(address), now);
-    if (!failures.admits(now)) {
+    const admitted = this.#admittedOf(networkOf(address), now);
+    if (!admitted.admits(now)) {
       return new Problem('rate_limited', {
-        message: 'Too many failed authentications from this address.',
-        headers: { 'Retry-After': String(secondsOf(failures.wait(now))) },
+        message: this.#message,
+        headers: { 'Retry-After': String(secondsOf(admitted.wait(now))) },
       });
     }
-    failures.take(now);
+    admitted.take(now);
     return undefined;
   }
 
-  #failuresOf(key: string, now: number): Gcra {
+  #admittedOf(key: string, now: number): Gcra {
     const known = this.#recent.get(key);
     if (known !== undefined) return known;
     const isGenerationOver =
@@ -65,9 +69,17 @@ export class FailedAuthentications {
       this.#recent = new Map();
       this.#begunAt = now;
     }
-    const failures = this.#older.get(key) ?? new Gcra(failureLimit, now);
-    this.#recent.set(key, failures);
-    return failures;
+    const admitted = this.#older.get(key) ?? new Gcra(this.#limit, now);
+    this.#recent.set(key, admitted);
+    return admitted;
+  }
+}
+
+/** Counts bad credentials, and answers those beyond the limit instead of the 401. */
+export class FailedAuthentications extends AddressLimit {
+  constructor(clock?: Clock, addressesMax?: number) {
+    const message = 'Too many failed authentications from this address.';
+    super(limits.failedAuthenticationsPerMinute, message, clock, addressesMax);
   }
 }
 

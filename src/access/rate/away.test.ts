@@ -58,7 +58,7 @@ async function admittedOf(count: number, principal: Principal): Promise<number> 
 /** So small that only the database can tell, and hardly refilled during a test. */
 const small = { perMinute: 2, burst: 20 };
 
-test('a database that never answers delays and fails nobody: the node keeps the limit', async () => {
+test('a database that never answers fails nobody: the node keeps the limit', async () => {
   await admittedOf(1, caller(small));
   proxy.isHole = true;
   const startedAt = performance.now();
@@ -86,8 +86,9 @@ test('a request is answered while the database’s answer is still on its way', 
   });
   proxy.delay = () => held;
   const principal = caller(small);
+  const before = limiter.admittedAlone;
   expect(await admittedOf(30, principal)).toBe(20);
-  expect(limiter.judgedAlone).toBe(20);
+  expect(limiter.admittedAlone - before).toBe(20);
   proxy.delay = () => undefined;
   deliver();
   // Once it answers, what was admitted without it counts for other nodes as well.

@@ -34,7 +34,7 @@ function worstExcessByAllPairs(admitted: readonly number[], limit: RateLimit): b
   return excesses.reduce((worst, one) => (one > worst ? one : worst), excesses[0] ?? 0n);
 }
 
-/** When each arrival comes, and which of them are admitted. Those refused are tried again as told. */
+/** Which arrivals are admitted. Those that are not are tried again when they are told to. */
 function simulate(limit: RateLimit, gaps: Iterable<number>, start = 0) {
   const gcra = new Gcra(limit, start);
   const admitted: number[] = [];

@@ -20,11 +20,12 @@ const restAfterFailure = 1_000_000;
 
 /** Those who ask in one statement. */
 class Round {
-  readonly drawers = new Set<Drawer>();
+  readonly drawers: Set<Drawer>;
   readonly isOver: Promise<void>;
   end: () => void = () => undefined;
 
-  constructor() {
+  constructor(drawers: Iterable<Drawer> = []) {
+    this.drawers = new Set(drawers);
     this.isOver = new Promise((resolve) => {
       this.end = resolve;
     });
@@ -77,8 +78,12 @@ export class Leases {
 
   #send(): void {
     const round = this.#next;
-    if (this.#current !== undefined || round === undefined || this.#isClosed) return;
+    if (this.#current !== undefined || round === undefined) return;
     this.#next = undefined;
+    if (this.#isClosed) {
+      round.end();
+      return;
+    }
     this.#current = round;
     const timer = setTimeout(() => this.#callLate(round), this.#patience);
     timer.unref();
@@ -97,7 +102,11 @@ export class Leases {
       if (this.#current !== round) return;
       this.#isLate = true;
       round.end();
-      this.#next?.end();
+      const released = this.#next;
+      if (released === undefined) return;
+      // They are still asked for, but whoever comes later waits for the answer again.
+      this.#next = new Round(released.drawers);
+      released.end();
     });
   }
 

@@ -153,7 +153,7 @@ describe('two nodes together', () => {
     expect(shareOf(admitted, limit, seconds)).toBeGreaterThan(0.95);
     expect(shareOf(admitted, limit, seconds)).toBeLessThan(1.05);
     expect(mostPerSecond(nodes.flatMap((node) => node.asked))).toBeLessThan(20);
-    expect(nodes.map((node) => node.limiter.judgedAlone)).toEqual([0, 0]);
+    expect(nodes.map((node) => node.limiter.admittedAlone)).toEqual([0, 0]);
   });
 
   test('admit within 5 % in every window, whatever they have leased before', async () => {
@@ -253,4 +253,13 @@ describe('one node by itself', () => {
     }
     expect(node.asked).toEqual([]);
   });
+});
+
+test('whose bucket is full again is forgotten', async () => {
+  const { limiter } = await startNode();
+  const before = limiter.size;
+  const limit = { perMinute: 60_000, burst: 100 };
+  for (let n = 0; n < 500; n += 1) await limiter.admit(caller(limit, limit));
+  expect(limiter.size).toBe(before + 1_000);
+  await expect.poll(() => limiter.size).toBe(before);
 });

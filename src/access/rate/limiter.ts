@@ -56,8 +56,8 @@ export class RateLimiter {
     return this.#credentials.size + this.#merchants.size;
   }
 
-  /** How many requests were judged by what this node knows, for want of an answer. */
-  get judgedAlone(): number {
+  /** How many requests were admitted by what this node knows, for want of an answer. */
+  get admittedAlone(): number {
     return this.#alone;
   }
 
@@ -113,13 +113,13 @@ export class RateLimiter {
     if (first === 'unknown' || second === 'unknown') return undefined;
     if (credential !== undefined) this.#take(credential, now, isAlone);
     if (merchant !== undefined) this.#take(merchant, now, isAlone);
+    if (isAlone) this.#alone += 1;
     return { credential: stateOf(credential, now), merchant: undefined, retryAfter: undefined };
   }
 
   #take(subject: Subject, now: number, isAlone: boolean): void {
     subject.take(now);
-    if (isAlone) this.#alone += 1;
-    else if (subject.isLow(now)) void this.#leases.ask(subject);
+    if (!isAlone && subject.isLow(now)) void this.#leases.ask(subject);
   }
 
   async #ask(under: Under, since: number): Promise<Verdict> {

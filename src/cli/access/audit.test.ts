@@ -28,7 +28,10 @@ beforeAll(async () => {
   service = await startProcess(db);
   ({ id: merchant } = await json<{ id: string }>('merchant', 'create', '--name', 'Corner Shop'));
   await json('location', 'create', '--merchant', merchant, '--name', 'Main Street');
-  for (let n = 0; n < 2; n += 1) await service.api.get('/products');
+  for (let n = 0; n < 2; n += 1) {
+    const headers = { 'x-forwarded-for': '127.0.0.1' };
+    await service.api.get('/products', { headers });
+  }
   await service.end();
   await json('merchant', 'create', '--name', 'B');
 });

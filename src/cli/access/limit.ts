@@ -37,7 +37,8 @@ export function defineLimit(program: Command): void {
     define(limit, {
       name: 'set',
       description:
-        'Set the rate limit of a credential, or of a merchant as a whole, from the next request on.',
+        'Set the rate limit of a credential, or of a merchant as a whole. It counts from the ' +
+        'next request on.',
       example: `tallybook limit set ${credentialExample} --per-minute 600 --burst 100`,
     }),
   )
