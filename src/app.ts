@@ -7,7 +7,7 @@ import { Denials } from './access/audit/denials.ts';
 import { Authenticator } from './access/authenticator.ts';
 import { accessEndpoints } from './access/endpoints.ts';
 import { LastUses } from './access/last-use.ts';
-import { type OAuthServer, openOAuthServer } from './access/oauth/server.ts';
+import { type OAuthServer, oauthOnDemand } from './access/oauth/server.ts';
 import { operatorPrincipal } from './access/operator/principal.ts';
 import { FailedAuthentications } from './access/rate/address.ts';
 import { RateLimiter } from './access/rate/limiter.ts';
@@ -81,7 +81,6 @@ export function createService(options: ServiceOptions): Service {
   const limiter = new RateLimiter(database.leases);
   const denials = new Denials(database.writer);
   const deeds = new Deeds(database.writer);
-  let oauth: Promise<OAuthServer> | undefined;
   return {
     dispatcher,
     denials,
@@ -112,14 +111,7 @@ export function createService(options: ServiceOptions): Service {
         deadline: performance.now() + limits.requestDeadline,
       });
     },
-    oauthServer: (issuer) => {
-      oauth ??= openOAuthServer({ issuer, secret: options.secret, ...database });
-      // What failed once may succeed later.
-      oauth.catch(() => {
-        oauth = undefined;
-      });
-      return oauth;
-    },
+    oauthServer: oauthOnDemand({ secret: options.secret, ...database }),
     close: async () => {
       await limiter.close();
       await lastUses.close();

@@ -4,12 +4,14 @@
 
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { approve, createApplication } from '../src/access/oauth/applications.ts';
 import {
   changeLocations,
   changeScopes,
   revoke,
   rotateToken,
 } from '../src/access/operator/credentials.ts';
+import type { MerchantId } from '../src/core/principal.ts';
 import { connectDatabase, type Database } from '../src/database/connect.ts';
 import { newKey } from './support/api.ts';
 import { Applications } from './support/applications.ts';
@@ -196,9 +198,12 @@ const refusedAfter: [string, 401 | 403, () => Promise<Besieged>][] = [
   [
     'of a consent whose approval lost the location',
     403,
-    () => givenConsent('approval', (access, id) => changeLocations(access, id, [])),
+    () => givenConsent('approval', (_, id) => db.sql(noLocations, [id])),
   ],
 ];
+
+const noLocations =
+  "update credentials set all_locations = false, location_ids = '{}' where id = $1";
 
 /** One approval per merchant and application, so a new application each time. */
 async function givenApproval() {
@@ -290,4 +295,44 @@ describe('the end of a token is judged by the clock of the database', () => {
     expect(await statuses(token)).toEqual([200, 200]);
     expect(await statuses(next)).toEqual([200, 200]);
   });
+});
+
+test('a node revokes a token for its application whatever its clock says', async () => {
+  const scopes = ['inventory.read'] as const;
+  const { application, secret = '' } = await createApplication(operator, {
+    name: 'Stock Sync',
+    scopes,
+    redirectUris: [],
+    jwks: undefined,
+  });
+  await approve(operator, application.id, {
+    merchant: merchant as MerchantId,
+    scopes,
+    locations: 'all',
+  });
+  const basic = Buffer.from(`${application.id}:${secret}`).toString('base64');
+  const post = async (node: ServiceProcess | undefined, path: string, body: object) => {
+    const answer = await fetch(`${node?.api.origin}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${basic}` },
+      body: new URLSearchParams({ ...body }),
+    });
+    expect(answer.status).toBe(200);
+    const text = await answer.text();
+    return text === '' ? {} : JSON.parse(text);
+  };
+  for (const node of nodes) {
+    const asked = { grant_type: 'client_credentials' };
+    const { access_token: token } = await post(node, '/oauth/token', asked);
+    // Less than an hour is left of it: for one of the nodes it seems to have ended.
+    await db.sql(
+      `update credential_tokens set expires_at = expires_at - interval '10 minutes'
+       where scopes is not null and expires_at > now() + interval '50 minutes'`,
+    );
+    expect(await post(node, '/oauth/introspect', { token })).toMatchObject({ active: true });
+    await post(node, '/oauth/revoke', { token });
+    for (const { api } of nodes) {
+      expect((await api.as(token).get('/credential')).code).toBe('invalid_token');
+    }
+  }
 });

@@ -82,7 +82,7 @@ const exceptions: readonly Exception[] = [
   },
   {
     rule: 'merchant-bound',
-    file: 'src/access/oauth/consent-store.ts',
+    file: 'src/access/consent/store.ts',
     reason: 'by the ID in a code or by the hash of a token: only the row says which merchant',
   },
   {

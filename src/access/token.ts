@@ -10,6 +10,7 @@ const randomLength = 40;
 const checksumLength = 6;
 
 const tokenShape = /^tb_(?:pat|oat)_[0-9A-Za-z]{46}$/;
+const secretShape = /^tb_ocs_[0-9A-Za-z]{46}$/;
 
 /** Personal access token, OAuth access token, client secret, refresh token. */
 export function mintToken(kind: 'pat' | 'oat' | 'ocs' | 'ort'): string {
@@ -20,6 +21,11 @@ export function mintToken(kind: 'pat' | 'oat' | 'ocs' | 'ort'): string {
 /** Whether a string can be a token at all. */
 export function isToken(text: string): boolean {
   return tokenShape.test(text) && text.endsWith(checksum(text.slice(0, -checksumLength)));
+}
+
+/** Whether a string can be the secret of an application at all. */
+export function isSecret(text: string): boolean {
+  return secretShape.test(text) && text.endsWith(checksum(text.slice(0, -checksumLength)));
 }
 
 /** What is stored of a token, and what it is found by. */

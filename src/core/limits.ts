@@ -97,8 +97,14 @@ export const limits = {
   /** Contract section 5. A PATCH may name twice as many: it may delete as many as it sets. */
   metadataPairsMax: 50,
 
-  /** Each costs a row. A whole office behind one address consents, and a server renews tokens. */
-  oauthRequestsPerMinute: 300,
+  /** Each begins a row. A whole office consents from one address. */
+  consentRequestsPerMinute: 300,
+  /** Each is a row. One an hour and merchant is what an application needs. */
+  applicationTokensPerMinute: 300,
+  /** State and challenges are shorter; what is longer would only fill the table. */
+  oauthParameterLengthMax: 512,
+  /** Clocks may differ; what an assertion is for happens at once. */
+  assertionSecondsMax: 600,
   /** A code travels from the browser to the application and back at once. */
   authorizationCodeSeconds: 60,
   /** Time for a person to find a token and decide. */

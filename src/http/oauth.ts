@@ -33,18 +33,18 @@ const protectedResourcePath = '/.well-known/oauth-protected-resource';
 export function oauthMounts(options: OAuthOptions): readonly Mount[] {
   const { authorize, token, revoke, introspect, consent } = oauthPaths;
   const crowd = new AddressLimit(
-    limits.oauthRequestsPerMinute,
+    limits.consentRequestsPerMinute,
     'Too many requests from this address.',
   );
-  /** Nobody is known yet where OAuth begins: limits are by address. */
+  const answer: Mount['answer'] = (request, reply) => handOver(options, request, reply);
+  /** Nobody is known yet where people begin: limits are by address. */
   const limited =
-    (answer: typeof handOver): Mount['answer'] =>
+    (answerPage: typeof handOver): Mount['answer'] =>
     async (request, reply) => {
       const refusal = crowd.refusal(request.ip);
       if (refusal !== undefined) throw refusal;
-      return answer(options, request, reply);
+      return answerPage(options, request, reply);
     };
-  const answer = limited(handOver);
   const metadata = (path: string, members: (issuer: string) => object): Mount => ({
     methods: ['GET', 'HEAD'],
     path,
@@ -52,8 +52,8 @@ export function oauthMounts(options: OAuthOptions): readonly Mount[] {
       reply.type(jsonType).send(JSON.stringify(members(options.issuer()))),
   });
   return [
-    { methods: ['GET'], path: authorize, answer },
-    { methods: ['GET'], path: `${authorize}/:uid`, answer },
+    { methods: ['GET'], path: authorize, answer: limited(handOver) },
+    { methods: ['GET'], path: `${authorize}/:uid`, answer: limited(handOver) },
     { methods: ['POST'], path: token, answer },
     { methods: ['POST'], path: revoke, answer },
     { methods: ['POST'], path: introspect, answer },
@@ -82,7 +82,7 @@ function serverMetadata(issuer: string): object {
     introspection_endpoint: url(oauthPaths.introspect),
     scopes_supported: scopes,
     response_types_supported: ['code'],
-    response_modes_supported: ['query', 'fragment', 'form_post'],
+    response_modes_supported: ['query'],
     grant_types_supported: ['client_credentials', 'authorization_code', 'refresh_token'],
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,
@@ -136,11 +136,12 @@ async function answerConsent(
   }
   const answer = await server.consent({ request: received, response, form, address, requestId });
   if (answer === undefined) return reply.hijack();
-  if (answer.isTokenRefused === true) {
-    request.oauthError = 'invalid_token';
+  request.oauthError = answer.denied;
+  if (answer.denied === 'invalid_token') {
     const refusal = options.failures.refusal(address);
     if (refusal !== undefined) throw refusal;
   }
+  if (answer.location !== undefined) reply.header('Location', answer.location);
   return reply
     .code(answer.status)
     .header('Content-Security-Policy', answer.policy)
@@ -166,7 +167,8 @@ function copyOf(request: FastifyRequest, issuer: string): IncomingMessage {
   copy.method = raw.method ?? 'GET';
   copy.url = raw.url ?? '/';
   copy.httpVersion = raw.httpVersion;
-  const { authorization, cookie, accept, origin } = raw.headers;
+  const { authorization, cookie, origin } = raw.headers;
+  // Without Accept: errors are JSON, whatever else a client would take.
   copy.headers = {
     host,
     'x-forwarded-proto': protocol.slice(0, -1),
@@ -174,7 +176,6 @@ function copyOf(request: FastifyRequest, issuer: string): IncomingMessage {
     ...(declaredType === undefined ? {} : { 'content-type': declaredType }),
     ...(authorization === undefined ? {} : { authorization }),
     ...(cookie === undefined ? {} : { cookie }),
-    ...(accept === undefined ? {} : { accept }),
     ...(origin === undefined ? {} : { origin }),
   };
   copy.push(bytes);
@@ -190,7 +191,8 @@ function revise(
   { ip }: FastifyRequest,
   { error, failure }: Outcome,
 ): Revision | undefined {
-  const known = failure instanceof DatabaseFailure ? problemOf(failure) : undefined;
+  const isKnown = failure instanceof DatabaseFailure || failure instanceof Problem;
+  const known = isKnown ? problemOf(failure) : undefined;
   const problem = known ?? (error === 'invalid_client' ? failures.refusal(ip) : undefined);
   if (problem === undefined) return undefined;
   const { status, headers } = problem;

@@ -73,6 +73,19 @@ export class Browser {
     this.#origin = origin;
   }
 
+  /** Another window of the same browser, at the same place. */
+  twin(): Browser {
+    const twin = new Browser(this.#origin);
+    twin.url = this.url;
+    for (const [name, cookie] of this.#cookies) twin.#cookies.set(name, cookie);
+    return twin;
+  }
+
+  /** Whether it holds this cookie, and for which path. */
+  cookiePath(name: string): string | undefined {
+    return this.#cookies.get(name)?.path;
+  }
+
   get(url: string): Promise<Page> {
     return this.#go(url, { method: 'GET' });
   }

@@ -1,7 +1,7 @@
 // A proxy between a service and its database, to lose or alter exactly one message. It speaks TCP
-// to the service and forwards to the server's Unix socket.
+// to the service, and to the server what its URL says: a Unix socket, or TCP as well.
 
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type NetConnectOpts, type Server, type Socket } from 'node:net';
 
 /** What to do with bytes on their way to the database. */
 export type ToDatabase = (bytes: Buffer) => Buffer;
@@ -26,8 +26,7 @@ export class DatabaseProxy {
 
   constructor(databaseUrl: string) {
     this.#url = new URL(databaseUrl);
-    const socketPath = `${this.#url.searchParams.get('host')}/.s.PGSQL.5432`;
-    this.#server = createServer((client) => this.#bridge(client, connect(socketPath)));
+    this.#server = createServer((client) => this.#bridge(client, connect(addressOf(this.#url))));
   }
 
   async listen(): Promise<string> {
@@ -95,4 +94,10 @@ export class DatabaseProxy {
       }
     });
   }
+}
+
+function addressOf({ searchParams, hostname, port }: URL): NetConnectOpts {
+  const directory = searchParams.get('host');
+  if (directory !== null) return { path: `${directory}/.s.PGSQL.5432` };
+  return { host: hostname, port: Number(port === '' ? 5432 : port) };
 }

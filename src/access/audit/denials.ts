@@ -17,10 +17,12 @@ interface AnsweredRequest extends Omit<Denial, 'code' | 'scope'> {
 
 /** The OAuth errors that turn somebody away. The others say that a request is wrong. */
 const oauthRefusals: readonly string[] = [
+  'insufficient_scope',
   'invalid_client',
   'invalid_grant',
   'invalid_scope',
   'invalid_token',
+  'location_not_granted',
   'unauthorized_client',
 ];
 

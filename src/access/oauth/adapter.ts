@@ -7,11 +7,11 @@ import { createHash } from 'node:crypto';
 import type { Adapter, AdapterPayload, errors as Errors } from 'oidc-provider';
 import type { Reader, Writer } from '../../core/statement.ts';
 import { appendAudit } from '../audit/store.ts';
+import { findConsent, revokeConsent } from '../consent/store.ts';
 import { principalOf } from '../reach.ts';
 import { findCredentials } from '../store.ts';
 import { hashToken } from '../token.ts';
 import { commitAll } from '../transact.ts';
-import { findConsent, revokeConsent } from './consent-store.ts';
 import {
   consumeRecord,
   deleteRecord,
@@ -25,6 +25,7 @@ import {
   endAccessToken,
   endTokensOfConsent,
   findClient,
+  findTokenLife,
   forgetEndedTokens,
   insertAccessToken,
 } from './token-store.ts';
@@ -99,7 +100,7 @@ function clients({ reader }: OAuthStorage): Adapter {
 function accessTokens({ reader, writer, errors }: OAuthStorage, kind: string): Adapter {
   return {
     ...nothing,
-    async upsert(id, { clientId = '', grantId, extra, scope = '' }) {
+    async upsert(id, { clientId = '', grantId, extra, scope = '' }, expiresIn) {
       const credential = grantId ?? String(extra?.credential_id);
       const [, inserted] = await commitAll(writer, [
         forgetEndedTokens(clientId, credential),
@@ -111,7 +112,7 @@ function accessTokens({ reader, writer, errors }: OAuthStorage, kind: string): A
             lastFour: id.slice(-4),
             scopes: scope === '' ? [] : scope.split(' '),
           },
-          accessTokenLife,
+          expiresIn ?? accessTokenLife,
         ),
       ]);
       if (inserted?.length !== 1) throw new errors.InvalidGrant('it was revoked');
@@ -124,11 +125,13 @@ function accessTokens({ reader, writer, errors }: OAuthStorage, kind: string): A
       if (row === undefined || application === undefined) return undefined;
       const isConsent = row.oauth?.behind.length !== 0;
       if (isConsent !== (kind === 'AccessToken')) return undefined;
-      const exp = Math.floor(Date.parse(row.expires_at) / 1000);
+      const [time] = await reader.query(findTokenLife(hashToken(id)));
+      if (time === undefined) return undefined;
+      const exp = endOf(time.left);
       return {
         kind,
         jti: id,
-        iat: exp - accessTokenLife,
+        iat: exp - Math.round(time.life),
         exp,
         clientId: application.id,
         scope: [...principalOf(row).scopes].join(' '),
@@ -161,17 +164,21 @@ function consents({ reader, writer }: OAuthStorage): Adapter {
       return {
         kind: 'Grant',
         jti: id,
-        exp: Math.floor(Date.parse(row.expires_at) / 1000),
+        exp: endOf(row.left),
         accountId: id,
         clientId: row.application_id,
         openid: { scope: scopes.join(' ') },
       };
     },
     async destroy(id) {
-      const entry = { action: 'consent.end', credential_id: id };
-      await commitAll(writer, [revokeConsent(id), appendAudit([{ entry, age: 0 }])]);
+      await endConsent(writer, id);
     },
   };
+}
+
+async function endConsent(writer: Writer, id: string): Promise<void> {
+  const entry = { action: 'consent.end', credential_id: id };
+  await commitAll(writer, [revokeConsent(id), appendAudit([{ entry, age: 0 }])]);
 }
 
 function records({ reader, writer, errors }: OAuthStorage, kind: string): Adapter {
@@ -192,7 +199,8 @@ function records({ reader, writer, errors }: OAuthStorage, kind: string): Adapte
       const isOnce = kind === 'ReplayDetection';
       const statement = isOnce ? insertRecord(record) : upsertRecord(record);
       const [, written] = await commitAll(writer, [forgetEndedRecords(), statement]);
-      if (written?.length !== 1) throw new errors.InvalidClient('the assertion was used before');
+      if (written?.length !== 1)
+        throw new errors.InvalidClientAuth('the assertion was used before');
     },
     async find(id) {
       const [row] = await reader.query(findRecord(keyOf(id)));
@@ -201,6 +209,7 @@ function records({ reader, writer, errors }: OAuthStorage, kind: string): Adapte
       return {
         ...payload,
         jti: id,
+        exp: endOf(row.left),
         ...(row.credential_id === null ? {} : { grantId: row.credential_id }),
         ...(returnTo === undefined ? {} : { returnTo: `${returnTo}${id}` }),
         ...(row.is_consumed ? { consumed: true } : {}),
@@ -211,16 +220,25 @@ function records({ reader, writer, errors }: OAuthStorage, kind: string): Adapte
       if (consumed?.length === 1) return;
       // Two had the code: nobody can say which of them was meant (RFC 6749, section 4.1.2).
       const [row] = await reader.query(findRecord(keyOf(id)));
-      await commitAll(writer, [revokeConsent(row?.credential_id ?? '')]);
+      const consent = row?.credential_id ?? undefined;
+      if (consent !== undefined) await endConsent(writer, consent);
       throw new errors.InvalidGrant('it was used before');
     },
     async destroy(id) {
-      await commitAll(writer, [deleteRecord(keyOf(id))]);
+      const [deleted] = await commitAll(writer, [deleteRecord(keyOf(id))]);
+      // A person's request ends once, however often the browser comes back.
+      const isOnce = kind === 'Interaction';
+      if (isOnce && deleted?.length !== 1) throw new errors.SessionNotFound('it was answered');
     },
     async revokeByGrantId(grantId) {
       await commitAll(writer, [deleteRecordsOf(grantId, kind)]);
     },
   };
+}
+
+/** The library judges ends by this machine's clock: seconds left are true on every machine. */
+function endOf(secondsLeft: number): number {
+  return Math.floor(Date.now() / 1000 + secondsLeft);
 }
 
 function withoutId(url: string, id: string): string {

@@ -149,6 +149,21 @@ export function listApprovals(application: string): Statement<ApprovalRecord> {
 }
 
 /**
+ * Takes an approval, if there is one, before it is looked at: what is done to it at the same moment
+ * is then seen by the statements behind this one.
+ */
+export function lockApproval(merchant: MerchantId, application: string): Statement<{ id: string }> {
+  return {
+    name: 'lock_approval',
+    text: `
+      select id from credentials
+      where merchant_id = $1 and application_id = $2 and approval_id is null
+      for no key update`,
+    values: [merchant, lookupId(application)],
+  };
+}
+
+/**
  * Ends whatever tokens and consents a revoked approval has left, so that approving again does not
  * bring them back.
  */
@@ -163,7 +178,8 @@ export function endWhatRevokedLeft(
         update credential_tokens t set expires_at = least(t.expires_at, statement_timestamp())
         from credentials c
         where c.merchant_id = $1 and c.application_id = $2 and c.approval_id is null
-          and c.revoked_at is not null and t.merchant_id = $1 and t.credential_id = c.id`,
+          and c.revoked_at is not null and t.merchant_id = $1 and t.credential_id = c.id
+          and t.expires_at > statement_timestamp()`,
       values: [merchant, lookupId(application)],
     },
     {

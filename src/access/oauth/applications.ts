@@ -22,6 +22,7 @@ import {
   type KeySet,
   listApplications,
   listApprovals,
+  lockApproval,
   revokeApproval,
   upsertApproval,
 } from './application-store.ts';
@@ -141,6 +142,7 @@ export async function approve(
   const deed = { action: 'app.approve', merchant_id: merchant, application_id: id, scopes };
   const told = { ...deed, locations: grant.all ? 'all' : grant.ids };
   const results = await transact(access.writer, told, [
+    lockApproval(merchant, id),
     ...endWhatRevokedLeft(merchant, id),
     upsertApproval(merchant, mintId('credential'), id, { scopes, grant }),
   ]);

@@ -9,6 +9,7 @@ import { discover, type GivenApplication, givenApplication } from '../../../test
 import { startService, type TestService } from '../../../test/support/service.ts';
 import type { MerchantId, Scope } from '../../core/principal.ts';
 import { connectDatabase, type Database } from '../../database/connect.ts';
+import { changeLocations, changeScopes } from '../operator/credentials.ts';
 import { approve, createApplication, disable, revokeAt, rotateSecret } from './applications.ts';
 
 const scopes: readonly Scope[] = ['products.read', 'products.write', 'locations.read'];
@@ -334,6 +335,40 @@ describe('a token can be', () => {
     const { token: personal } = await service.given.credential(merchant);
     expect(await client.tokenIntrospection(made.config, personal)).toEqual(inactive);
   });
+});
+
+test('errors are JSON, whatever else the client would take', async () => {
+  const made = await approved();
+  const basic = `Basic ${Buffer.from(`${made.id}:${made.secret}`).toString('base64')}`;
+  const accept = 'text/html, image/gif, */*; q=.2';
+  const body = { grant_type: 'client_credentials', scope: 'no.such' };
+  const answer = await ask(body, { authorization: basic, accept });
+  expect([answer.status, (await errorOf(answer)).error]).toEqual([400, 'invalid_scope']);
+});
+
+test('what an application may do is changed by approving only', async () => {
+  const made = await approved();
+  const { access_token: token } = await grant(made);
+  const { id } = (await service.api.as(token).get('/credential')).body.data;
+  await expect(changeScopes(operator, id, ['customers.read'])).rejects.toThrow('app approve');
+  await expect(changeLocations(operator, id, [])).rejects.toThrow('app approve');
+});
+
+test('an application gets many tokens, and then has to wait', async () => {
+  const made = await approved();
+  const statuses = new Map<number, number>();
+  const basic = `Basic ${Buffer.from(`${made.id}:${made.secret}`).toString('base64')}`;
+  for (let wave = 0; wave < 10; wave += 1) {
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, () =>
+        ask({ grant_type: 'client_credentials' }, { authorization: basic }),
+      ),
+    );
+    for (const { status } of answers) statuses.set(status, (statuses.get(status) ?? 0) + 1);
+  }
+  expect([...statuses.keys()].sort()).toEqual([200, 429]);
+  expect(statuses.get(200)).toBeGreaterThanOrEqual(300);
+  await grant(await approved());
 });
 
 test('errors have OAuth’s form, whatever is wrong, and a request ID', async () => {

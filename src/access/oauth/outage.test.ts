@@ -86,4 +86,13 @@ test('limits requests by address, in OAuth’s form, and lets other addresses in
   expect(Number(one?.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
   expect(await one?.json()).toMatchObject({ error: 'temporarily_unavailable' });
   expect((await from('10.9.9.8')).status).toBe(400);
+  // An application at the same address still gets its token.
+  const body = new URLSearchParams({ grant_type: 'client_credentials' });
+  const basic = Buffer.from(`${made.id}:${made.secret}`).toString('base64');
+  const token = await fetch(`${node.api.origin}/oauth/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${basic}`, 'x-forwarded-for': '10.9.9.9' },
+    body,
+  });
+  expect(token.status).toBe(200);
 });

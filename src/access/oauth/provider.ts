@@ -4,13 +4,15 @@
 
 import { generateKeyPairSync, hkdfSync } from 'node:crypto';
 import type { Configuration, KoaContextWithOIDC, Provider } from 'oidc-provider';
+import { idPrefixes, lookupId } from '../../core/id.ts';
 import { limits } from '../../core/limits.ts';
 import { scopes as allScopes } from '../../core/principal.ts';
 import type { Reader, Writer } from '../../core/statement.ts';
-import { hashToken, mintToken } from '../token.ts';
+import { errorPage } from '../consent/page.ts';
+import type { AddressLimit } from '../rate/address.ts';
+import { hashToken, isSecret, mintToken } from '../token.ts';
 import { accessTokenLife, adapterFactory } from './adapter.ts';
 import { clientCredentialsHandler, clientCredentialsParameters } from './client-credentials.ts';
-import { errorPage } from './consent-page.ts';
 import { findSecret } from './token-store.ts';
 
 export interface ProviderOptions {
@@ -19,6 +21,8 @@ export interface ProviderOptions {
   readonly secret: string;
   readonly reader: Reader;
   readonly writer: Writer;
+  /** How many tokens an application may get. */
+  readonly pace: AddressLimit;
 }
 
 export type Library = typeof import('oidc-provider');
@@ -42,6 +46,13 @@ export const clientAuthMethods = [
 
 export const sessionCookie = 'tallybook_session';
 
+/** What ties a person's request to his browser. */
+export const consentCookies = {
+  interaction: 'tallybook_consent',
+  resume: 'tallybook_resume',
+  attributes: { httpOnly: true, sameSite: 'lax', signed: true },
+} as const;
+
 export function createProvider(library: Library, options: ProviderOptions): Provider {
   const provider = new library.Provider(options.issuer, configurationOf(library, options));
   // TLS ends at a proxy. Whoever hands requests over states host and protocol of the issuer.
@@ -50,6 +61,7 @@ export function createProvider(library: Library, options: ProviderOptions): Prov
   nameTokens(provider.ClientCredentials.prototype, 'oat');
   nameTokens(provider.RefreshToken.prototype, 'ort');
   provider.Client.prototype.compareClientSecret = async function matches(this, actual: string) {
+    if (!isSecret(actual)) return false;
     const found = await options.reader.query(findSecret(this.clientId, hashToken(actual)));
     return found.length === 1;
   };
@@ -82,8 +94,13 @@ function configurationOf(library: Library, options: ProviderOptions): Configurat
     cookies: cookiesOf(options.secret),
     enabledJWA: { clientAuthSigningAlgValues: [...assertionAlgorithms] },
     expiresWithSession: async () => false,
-    extraParams: { locations: (context) => judgeScopes(library, context) },
-    extraTokenClaims: (context, token) => extraOf(library, context, token),
+    assertJwtClientAuthClaimsAndHeader: async (_, { exp }) => {
+      // Its ID is remembered until then.
+      const latest = Date.now() / 1000 + limits.assertionSecondsMax;
+      if (Number(exp) > latest) throw new errors.InvalidClientAuth('it is valid for too long');
+    },
+    extraParams: { locations: (context) => judgeRequest(library, context) },
+    extraTokenClaims: (context, token) => extraOf(library, options, context, token),
     features,
     findAccount: async (_, accountId) => ({ accountId, claims: async () => ({ sub: accountId }) }),
     interactions: {
@@ -135,22 +152,27 @@ const features: Configuration['features'] = {
 
 const longest = limits.tokenDaysMax * 86_400;
 
-/** In seconds. Consents and refresh tokens end with the token that gave them, which is sooner. */
+/** In seconds. */
 const lives: Configuration['ttl'] = {
-  AccessToken: () => accessTokenLife,
+  // Never longer than the consent that it rests on.
+  AccessToken: (context) => withinConsent(context, accessTokenLife),
   AuthorizationCode: () => limits.authorizationCodeSeconds,
   ClientCredentials: () => accessTokenLife,
   Grant: () => longest,
   Interaction: () => limits.consentRequestSeconds,
-  RefreshToken: () => longest,
+  RefreshToken: (context) => withinConsent(context, longest),
   Session: () => limits.consentRequestSeconds,
 };
 
+function withinConsent({ oidc }: KoaContextWithOIDC, life: number): number {
+  return Math.max(1, Math.min(life, oidc.grant?.remainingTTL ?? life));
+}
+
 function cookiesOf(secret: string): Configuration['cookies'] {
-  const attributes = { httpOnly: true, sameSite: 'lax', signed: true } as const;
+  const { interaction, resume, attributes } = consentCookies;
   return {
     keys: [Buffer.from(hkdfSync('sha256', secret, '', 'tallybook oauth cookie v1', 32))],
-    names: { session: sessionCookie, interaction: 'tallybook_consent', resume: 'tallybook_resume' },
+    names: { session: sessionCookie, interaction, resume },
     long: attributes,
     short: attributes,
   };
@@ -183,23 +205,44 @@ function consentPolicy({ interactionPolicy }: Library) {
   return policy;
 }
 
-/** The library leaves unknown scopes out in silence; they are refused here. */
-function judgeScopes({ errors }: Library, context: KoaContextWithOIDC): void {
-  const { scope } = context.query;
+/**
+ * What the library lets pass: unknown scopes, which it leaves out in silence, and whatever text is
+ * kept until the person has answered or shown to him.
+ */
+function judgeRequest({ errors }: Library, context: KoaContextWithOIDC): void {
+  const { scope, locations, ...others } = context.query;
   if (typeof scope !== 'string' || scope === '') {
     throw new errors.InvalidScope('name the scopes that are needed', '');
   }
   const unknown = scope.split(' ').filter((name) => !allScopes.some((known) => known === name));
   if (unknown.length > 0)
     throw new errors.InvalidScope('there is no such scope', unknown.join(' '));
+  if (locations !== undefined && !areLocations(String(locations))) {
+    throw new errors.InvalidRequest('locations must be "all" or IDs of locations, by blanks');
+  }
+  for (const [name, value] of Object.entries(others)) {
+    const text = String(value);
+    if (text.length > limits.oauthParameterLengthMax || /\p{Cc}/u.test(text)) {
+      throw new errors.InvalidRequest(`${name} is too long or has control characters`);
+    }
+  }
+}
+
+function areLocations(text: string): boolean {
+  const { location: prefix } = idPrefixes;
+  return text === 'all' || text.split(' ').every((id) => lookupId(id).startsWith(prefix));
 }
 
 /** What a token carries besides, asked for while it is saved. */
 async function extraOf(
   { errors }: Library,
+  { pace }: ProviderOptions,
   context: KoaContextWithOIDC,
   token: { readonly scope?: string | undefined },
 ) {
+  // Each token is a row: an application is to use the one it has.
+  const refusal = pace.refusal(context.oidc.client?.clientId ?? '');
+  if (refusal !== undefined) throw refusal;
   const { approval } = context.state;
   if (approval !== undefined) {
     return { merchant_id: approval.merchant_id, credential_id: approval.credential_id };

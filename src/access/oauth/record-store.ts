@@ -9,6 +9,8 @@ export interface RecordRow {
   /** The consent that it belongs to. */
   readonly credential_id: string | null;
   readonly is_consumed: boolean;
+  /** How many seconds it still has, by the database's clock. */
+  readonly left: number;
 }
 
 /** A row that has not ended, by the database's clock. */
@@ -16,7 +18,9 @@ export function findRecord(idHash: Buffer): Statement<RecordRow> {
   return {
     name: 'find_oauth_record',
     text: `
-      select payload, credential_id, consumed_at is not null as is_consumed from oauth_records
+      select payload, credential_id, consumed_at is not null as is_consumed,
+        extract(epoch from expires_at - now())::float8 as left
+      from oauth_records
       where id_hash = $1 and expires_at > now()`,
     values: [idHash],
   };
@@ -72,10 +76,11 @@ export function consumeRecord(idHash: Buffer): Statement<{ id_hash: Buffer }> {
   };
 }
 
-export function deleteRecord(idHash: Buffer): Statement {
+/** Of many at the same moment, one gets the row back. */
+export function deleteRecord(idHash: Buffer): Statement<{ id_hash: Buffer }> {
   return {
     name: 'delete_oauth_record',
-    text: 'delete from oauth_records where id_hash = $1',
+    text: 'delete from oauth_records where id_hash = $1 returning id_hash',
     values: [idHash],
   };
 }
@@ -89,13 +94,18 @@ export function deleteRecordsOf(consent: string, kind: string): Statement {
   };
 }
 
-/** Removes some that ended an hour ago and more. Rows that another is removing are left to it. */
+/**
+ * Removes some that ended an hour ago and more; requests of people, which anyone can begin, as soon
+ * as they have ended. Rows that another is removing are left to it.
+ */
 export function forgetEndedRecords(): Statement {
   return {
     name: 'forget_ended_oauth_records',
     text: `
       delete from oauth_records where id_hash in (
-        select id_hash from oauth_records where expires_at < now() - interval '1 hour'
+        select id_hash from oauth_records
+        where expires_at < now() - case kind when 'Interaction' then interval '0' else
+          interval '1 hour' end and expires_at < now()
         order by expires_at limit 20 for update skip locked)`,
     values: [],
   };

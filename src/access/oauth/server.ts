@@ -5,7 +5,10 @@
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
-import { type ConsentAnswer, type ConsentCall, ConsentDesk } from './consent.ts';
+import { limits } from '../../core/limits.ts';
+import { type ConsentAnswer, type ConsentCall, ConsentDesk } from '../consent/desk.ts';
+import { errorPage } from '../consent/page.ts';
+import { AddressLimit } from '../rate/address.ts';
 import { createProvider, type Library, type ProviderOptions, sessionCookie } from './provider.ts';
 
 /** What became of a request. */
@@ -75,7 +78,10 @@ export class OAuthServer {
     // The framework beneath the library would print what has been noted already.
     (provider as EventEmitter).on('error', () => undefined);
     provider.use(async (context, next) => {
-      await next();
+      const { response_mode: mode = 'query' } = context.query;
+      // The library's other modes are a page with a script, or put the code into a fragment.
+      if (mode === 'query') await next();
+      else showError(context, 'response_mode can only be query');
       const exchange = this.#exchanges.get(context.req);
       const applicationId = (context as Partial<KoaContextWithOIDC>).oidc?.client?.clientId;
       if (exchange !== undefined && applicationId !== undefined) {
@@ -90,6 +96,17 @@ export class OAuthServer {
       withoutWhatWeDoNotOffer(context.response);
     });
   }
+}
+
+function showError(
+  context: { status: number; type: string; body: unknown; set(name: string, text: string): void },
+  description: string,
+): void {
+  const page = errorPage('invalid_request', description);
+  context.status = 400;
+  context.type = 'html';
+  context.set('Content-Security-Policy', page.policy);
+  context.body = page.html;
 }
 
 /** Access from other origins, and the cookie of a session that does not exist. */
@@ -107,7 +124,23 @@ function withoutWhatWeDoNotOffer(response: {
   else if (ours.length < cookies.length) response.set('set-cookie', ours);
 }
 
-/** Loads the library, which warns on the console about versions of Node.js past their end. */
-export async function openOAuthServer(options: ProviderOptions): Promise<OAuthServer> {
-  return new OAuthServer(await import('oidc-provider'), options);
+/**
+ * The authorization server, made when it is first asked for: only then is the issuer known, and the
+ * library needed. It warns on the console about versions of Node.js past their end.
+ */
+export function oauthOnDemand(
+  options: Omit<ProviderOptions, 'issuer' | 'pace'>,
+): (issuer: string) => Promise<OAuthServer> {
+  const pace = new AddressLimit(limits.applicationTokensPerMinute, 'Too many tokens.');
+  let server: Promise<OAuthServer> | undefined;
+  return (issuer) => {
+    server ??= import('oidc-provider').then(
+      (library) => new OAuthServer(library, { ...options, issuer, pace }),
+    );
+    // What failed once may succeed later.
+    server.catch(() => {
+      server = undefined;
+    });
+    return server;
+  };
 }

@@ -89,14 +89,28 @@ export function insertAccessToken(
   };
 }
 
-/** Forgets a credential's access tokens that ended an hour ago and more: one comes every hour. */
+/** How long a token is still good for, by the database's clock, and how long it was made for. */
+export function findTokenLife(tokenHash: Buffer): Statement<{ left: number; life: number }> {
+  return {
+    name: 'find_token_life',
+    text: `
+      select extract(epoch from expires_at - now())::float8 as left,
+        extract(epoch from expires_at - created_at)::float8 as life
+      from credential_tokens where token_hash = $1`,
+    values: [tokenHash],
+  };
+}
+
+/** Forgets some of a credential's access tokens that ended an hour ago and more. */
 export function forgetEndedTokens(application: string, credential: string): Statement {
   return {
     name: 'forget_ended_tokens',
     text: `
-      delete from credential_tokens t using credentials c
-      where c.application_id = $1 and c.id = $2 and t.merchant_id = c.merchant_id
-        and t.credential_id = c.id and t.expires_at < now() - interval '1 hour'`,
+      delete from credential_tokens where token_hash in (
+        select t.token_hash from credential_tokens t
+        join credentials c on c.merchant_id = t.merchant_id and c.id = t.credential_id
+        where c.application_id = $1 and c.id = $2 and t.expires_at < now() - interval '1 hour'
+        limit 20 for update of t skip locked)`,
     values: [lookupId(application), lookupId(credential)],
   };
 }

@@ -100,10 +100,7 @@ export async function rotateToken(
   id: string,
   overlapSeconds: number,
 ): Promise<IssuedCredential> {
-  const { merchant, credential } = await changeable(access.reader, id);
-  if (credential.kind !== 'personal_access_token') {
-    throw notFound(`${id} has no token to rotate: its application gets its tokens by itself`);
-  }
+  const { merchant } = await changeable(access.reader, id);
   const { token, stored } = newToken();
   const deed = { action: 'token.rotate', merchant_id: merchant, credential_id: id };
   const [, inserted] = await transact(access.writer, { ...deed, overlap_seconds: overlapSeconds }, [
@@ -174,7 +171,7 @@ async function noEffect(reader: Reader, id: string): Promise<Error> {
   return new Error(`${id} could not be changed: it has no token`);
 }
 
-/** A credential that is not revoked. */
+/** A personal access token's credential that is not revoked. */
 async function changeable(
   reader: Reader,
   id: string,
@@ -182,6 +179,9 @@ async function changeable(
   const { merchant, credential } = await withToken(reader, id);
   if (credential.revoked_at !== null) {
     throw notFound(`${id} was revoked at ${credential.revoked_at}: create another token`);
+  }
+  if (credential.kind !== 'personal_access_token') {
+    throw notFound(`${id} is of an application: "tallybook app approve" says what it may do`);
   }
   return { merchant, credential };
 }

@@ -107,7 +107,7 @@ describe('token rotate', () => {
     for (const id of [approval, consent]) {
       const { code, stdout, stderr } = await tallybook('rotate', id);
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-      expect(stderr).toContain('its application gets its tokens by itself');
+      expect(stderr).toContain('is of an application');
     }
   });
 });

@@ -98,6 +98,42 @@ describe('the page', () => {
     expect(await refusal(exchange(browser.url))).toBe('access_denied');
   });
 
+  test('goes on under a name that only the browser of whoever proved it knows', async () => {
+    const { url } = await authorizationRequest(scene.made, ask);
+    const browser = scene.browser();
+    await browser.get(url);
+    // Whoever planted the request in another's browser has all of its cookies.
+    const planter = browser.twin();
+    const { token } = await scene.person();
+    await browser.submit([
+      ['decision', 'prove'],
+      ['token', token],
+    ]);
+    expect(browser.url).not.toBe(planter.url);
+    expect(browser.cookiePath('tallybook_consent')).toBe(new URL(browser.url).pathname);
+    const page = await planter.submit([
+      ['decision', 'allow'],
+      ['location', 'all'],
+    ]);
+    expect(page.status).toBe(400);
+    expect(planter.url).not.toContain('code=');
+  });
+
+  test('leaves a line when it turns somebody away', async () => {
+    const refused = [
+      ['insufficient_scope', await scene.person({ scopes: ['locations.read'] })],
+      ['unauthorized_client', await scene.foreignPerson()],
+      ['invalid_token', await scene.revokedPerson()],
+    ] as const;
+    for (const [code, giver] of refused) {
+      await scene.consent(giver, []);
+      const line = `%"route":"/oauth/consent/:uid","status":403,"code":"${code}"%`;
+      const lines = () =>
+        scene.service.db.sql('select from audit_records where line like $1', [line]);
+      await expect.poll(async () => (await lines()).length).toBeGreaterThan(0);
+    }
+  });
+
   test('belongs to the browser that asked: with its address alone it is a dead end', async () => {
     const { url } = await authorizationRequest(scene.made, ask);
     const browser = scene.browser();
@@ -128,6 +164,32 @@ async function silent(browser: Browser): Promise<string | undefined> {
 }
 
 describe('an authorization request', () => {
+  test('with text that cannot be kept or shown is refused, and is no error of ours', async () => {
+    const texts = ['a\u0000b', 'a\nb', 'x'.repeat(600)];
+    const names = ['state', 'login_hint', 'ui_locales', 'display', 'locations', 'nonce'];
+    for (const name of names) {
+      for (const text of texts) {
+        const { url } = await authorizationRequest(scene.made, { ...ask, [name]: text });
+        const answer = await fetch(url, { redirect: 'manual' });
+        expect([name, answer.status]).toEqual([name, 303]);
+        expect(answer.headers.get('location')).toContain('error=invalid_request');
+      }
+    }
+    const shout = { ...ask, locations: 'none. CALL +1 555 0100' };
+    const { url } = await authorizationRequest(scene.made, shout);
+    const answer = await fetch(url, { redirect: 'manual' });
+    expect(answer.headers.get('location')).toContain('error=invalid_request');
+  });
+
+  test('is answered in the query only: no page with a script, no fragment', async () => {
+    for (const response_mode of ['form_post', 'fragment', 'jwt']) {
+      const { url } = await authorizationRequest(scene.made, { ...ask, response_mode });
+      const answer = await fetch(url, { redirect: 'manual' });
+      expect(answer.status).toBe(400);
+      expect(answer.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+    }
+  });
+
   test('goes back only to an address that was registered exactly', async () => {
     const near = [
       'https://sync.example.com/',

@@ -12,8 +12,8 @@ export interface ConsentRow {
   readonly scopes: readonly string[];
   readonly approval_scopes: readonly string[];
   readonly giver_scopes: readonly string[];
-  /** When the token that gave it ends. */
-  readonly expires_at: string;
+  /** How many seconds the token that gave it still has. */
+  readonly left: number;
 }
 
 /** A live consent, by the database's clock. */
@@ -22,7 +22,7 @@ export function findConsent(id: string): Statement<ConsentRow> {
     name: 'find_consent',
     text: `
       select c.application_id, c.scopes, a.scopes as approval_scopes, g.scopes as giver_scopes,
-        gt.expires_at
+        extract(epoch from gt.expires_at - now())::float8 as left
       from credentials c
       join applications app on app.id = c.application_id and app.disabled_at is null
       join credentials a on a.merchant_id = c.merchant_id and a.id = c.approval_id

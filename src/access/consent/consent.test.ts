@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newKey } from '../../../test/support/api.ts';
 import type { GivenCredential } from '../../../test/support/given.ts';
 import { ask, refusal, Scene, scopes } from '../../../test/support/scene.ts';
+import { approve, revokeAt } from '../oauth/applications.ts';
 import { changeLocations, changeScopes, revoke, rotateToken } from '../operator/credentials.ts';
-import { approve, revokeAt } from './applications.ts';
 
 let scene: Scene;
 
@@ -161,6 +161,21 @@ describe('a consent', () => {
     expect(next.scope).toBe('locations.read');
     const asked = client.refreshTokenGrant(scene.made.config, refresh, { scope: 'inventory.read' });
     expect(await refusal(asked)).toBe('invalid_scope');
+  });
+
+  test('gives tokens that say when they end, which is no later than it does', async () => {
+    const giver = await scene.person();
+    const { exchange } = await scene.consent(giver, ['all']);
+    await scene.service.db.sql(
+      `update credential_tokens set expires_at = now() + interval '2 minutes'
+       where credential_id = $1`,
+      [giver.id],
+    );
+    const token = await exchange();
+    expect(token.expires_in).toBeLessThanOrEqual(120);
+    expect(token.expires_in).toBeGreaterThan(100);
+    const data = await credential(token.access_token);
+    expect(Date.parse(data.expires_at) - Date.now()).toBeLessThanOrEqual(121_000);
   });
 
   test('ends with the token that gave it, revoked or replaced', async () => {
