@@ -370,6 +370,30 @@ begin
   end if;
 end $function$;
 
+create function oauth_standing(merchant text, application text, approval text, giver bytea, token_scopes text[])
+ returns json
+ language sql
+ stable cost 1
+as $function$
+  select json_build_object(
+    'application', json_build_object('id', app.id, 'name', app.name),
+    'token_scopes', token_scopes,
+    'behind', case when approval is null then '[]' else json_build_array(
+      json_build_object('scopes', a.scopes, 'all_locations', a.all_locations,
+        'location_ids', a.location_ids),
+      json_build_object('scopes', g.scopes, 'all_locations', g.all_locations,
+        'location_ids', g.location_ids)) end)
+  from public.applications app
+  left join public.credentials a on a.merchant_id = merchant and a.id = approval
+    and a.application_id = application
+  left join public.credential_tokens t on t.token_hash = giver and t.merchant_id = merchant
+  left join public.credentials g on g.merchant_id = t.merchant_id and g.id = t.credential_id
+  where app.id = application and app.disabled_at is null
+    and (approval is null
+      or (a.id is not null and a.revoked_at is null and g.id is not null
+        and g.revoked_at is null and t.expires_at > now()))
+$function$;
+
 create function refuse_change()
  returns trigger
  language plpgsql

@@ -79,6 +79,32 @@ create index oauth_records_by_credential on oauth_records (credential_id)
 create index oauth_records_by_end on oauth_records (expires_at);
 alter table oauth_records add primary key (id_hash);
 
+-- What stands behind a token of an application: the application, what the token was asked to be
+-- limited to, and for a consent what its approval and its giver may do now. Null when one of them
+-- has ended. A function, because as joins it cost each personal access token 25 µs as well, and as
+-- a sub-select the planner, overrating it, planned authentication anew each time: 0.8 ms. Its cost
+-- is stated low for that reason.
+create function oauth_standing(merchant text, application text, approval text, giver bytea,
+  token_scopes text[]) returns json language sql stable cost 1 as $$
+  select json_build_object(
+    'application', json_build_object('id', app.id, 'name', app.name),
+    'token_scopes', token_scopes,
+    'behind', case when approval is null then '[]' else json_build_array(
+      json_build_object('scopes', a.scopes, 'all_locations', a.all_locations,
+        'location_ids', a.location_ids),
+      json_build_object('scopes', g.scopes, 'all_locations', g.all_locations,
+        'location_ids', g.location_ids)) end)
+  from public.applications app
+  left join public.credentials a on a.merchant_id = merchant and a.id = approval
+    and a.application_id = application
+  left join public.credential_tokens t on t.token_hash = giver and t.merchant_id = merchant
+  left join public.credentials g on g.merchant_id = t.merchant_id and g.id = t.credential_id
+  where app.id = application and app.disabled_at is null
+    and (approval is null
+      or (a.id is not null and a.revoked_at is null and g.id is not null
+        and g.revoked_at is null and t.expires_at > now()))
+$$;
+
 -- How far each limited caller has come: the moment at which its bucket will be full again.
 -- Unlogged: after a crash all buckets are full, which harms nobody, and a lease flushes no log.
 create unlogged table rate_buckets (

@@ -48,39 +48,30 @@ export function findCredentials(
   return {
     name: 'find_credentials',
     text: `
-      select asked.position, c.merchant_id, m.name as merchant_name, c.id, c.kind, c.scopes,
-        c.all_locations, c.location_ids, t.expires_at, c.last_used_at,
-        coalesce(c.last_used_at < now() - interval '${limits.lastUseGrainMinutes} minutes', true)
-          as is_use_news,
-        l.id is not null as location_exists, c.requests_per_minute, c.request_burst,
-        m.requests_per_minute as merchant_requests_per_minute,
-        m.request_burst as merchant_request_burst,
-        case when app.id is not null then json_build_object(
-          'application', json_build_object('id', app.id, 'name', app.name),
-          'token_scopes', t.scopes,
-          'behind', case when a.id is null then '[]' else json_build_array(
-            json_build_object('scopes', a.scopes, 'all_locations', a.all_locations,
-              'location_ids', a.location_ids),
-            json_build_object('scopes', g.scopes, 'all_locations', g.all_locations,
-              'location_ids', g.location_ids)) end) end as oauth
-      from unnest($1::bytea[], $2::text[]) with ordinality
-        as asked (token_hash, location_id, position)
-      join credential_tokens t on t.token_hash = asked.token_hash and t.expires_at > now()
-      join credentials c on c.merchant_id = t.merchant_id and c.id = t.credential_id
-        and c.revoked_at is null
-      join merchants m on m.id = c.merchant_id
-      left join applications app on app.id = c.application_id
-      left join credentials a on a.merchant_id = c.merchant_id and a.id = c.approval_id
-        and a.application_id = c.application_id
-      left join credential_tokens gt on gt.token_hash = c.given_by
-        and gt.merchant_id = c.merchant_id
-      left join credentials g on g.merchant_id = gt.merchant_id and g.id = gt.credential_id
-      left join locations l on c.all_locations and l.merchant_id = c.merchant_id
-        and l.id = asked.location_id
-      where (c.application_id is null or app.disabled_at is null)
-        and (c.approval_id is null
-          or (a.id is not null and a.revoked_at is null and g.id is not null
-            and g.revoked_at is null and gt.expires_at > now()))`,
+      select position, merchant_id, merchant_name, id, kind, scopes, all_locations, location_ids,
+        expires_at, last_used_at, is_use_news, location_exists, requests_per_minute, request_burst,
+        merchant_requests_per_minute, merchant_request_burst, oauth
+      from (
+        select asked.position, c.merchant_id, m.name as merchant_name, c.id, c.kind, c.scopes,
+          c.all_locations, c.location_ids, t.expires_at, c.last_used_at,
+          coalesce(c.last_used_at < now() - interval '${limits.lastUseGrainMinutes} minutes', true)
+            as is_use_news,
+          l.id is not null as location_exists, c.requests_per_minute, c.request_burst,
+          m.requests_per_minute as merchant_requests_per_minute,
+          m.request_burst as merchant_request_burst, c.application_id,
+          case when c.application_id is not null then oauth_standing(c.merchant_id,
+            c.application_id, c.approval_id, c.given_by, t.scopes) end as oauth
+        from unnest($1::bytea[], $2::text[]) with ordinality
+          as asked (token_hash, location_id, position)
+        join credential_tokens t on t.token_hash = asked.token_hash and t.expires_at > now()
+        join credentials c on c.merchant_id = t.merchant_id and c.id = t.credential_id
+          and c.revoked_at is null
+        join merchants m on m.id = c.merchant_id
+        left join locations l on c.all_locations and l.merchant_id = c.merchant_id
+          and l.id = asked.location_id
+        -- So that the standing is looked up once.
+        offset 0) found
+      where application_id is null or oauth is not null`,
     values: [
       lookUps.map((lookUp) => lookUp.tokenHash),
       lookUps.map(({ locationId }) => (locationId === undefined ? null : lookupId(locationId))),
