@@ -11,7 +11,7 @@ import { limits } from '../core/limits.ts';
 import { scopes } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
 import { DatabaseFailure } from '../core/statement.ts';
-import { commonHeaders, jsonType, oauthErrorBody, problemOf } from './respond.ts';
+import { jsonType, oauthErrorBody, problemOf } from './respond.ts';
 
 export interface OAuthOptions {
   /** The origin that clients reach, known once the service listens. */
@@ -111,7 +111,8 @@ async function handOver(
   reply: FastifyReply,
 ): Promise<unknown> {
   const server = await options.server(options.issuer());
-  const response = takeOver(reply);
+  reply.hijack();
+  const response = responseOf(reply);
   const received = copyOf(request, options.issuer());
   const outcome = await server.handle(received, response, (outcome) =>
     revise(options, request, outcome),
@@ -129,11 +130,8 @@ async function answerConsent(
   const received = copyOf(request, options.issuer());
   const form =
     request.method === 'POST' ? new URLSearchParams(String(request.body ?? '')) : undefined;
-  const response = reply.raw;
+  const response = responseOf(reply);
   const { id: requestId, ip: address } = request;
-  for (const [name, value] of Object.entries(commonHeaders(requestId))) {
-    response.setHeader(name, value);
-  }
   const answer = await server.consent({ request: received, response, form, address, requestId });
   if (answer === undefined) return reply.hijack();
   request.oauthError = answer.denied;
@@ -149,9 +147,8 @@ async function answerConsent(
     .send(answer.html);
 }
 
-/** From here on the answer is written to the socket's response directly. */
-function takeOver(reply: FastifyReply): ServerResponse {
-  reply.hijack();
+/** The response as the library writes to it, with the headers of every answer. */
+function responseOf(reply: FastifyReply): ServerResponse {
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     if (value !== undefined) reply.raw.setHeader(name, value);
   }
@@ -202,8 +199,7 @@ function revise(
 /** For the log and the audit trail. */
 function note(request: FastifyRequest, { error, failure, applicationId }: Outcome): void {
   request.oauthError = error;
-  request.applicationId = applicationId;
-  if (failure instanceof DatabaseFailure) request.problem = problemOf(failure);
-  else if (failure !== undefined)
-    request.problem = new Problem('internal_error', { cause: failure });
+  // Whoever could not prove it only claims to be that application.
+  if (error !== 'invalid_client') request.applicationId = applicationId;
+  if (failure !== undefined) request.problem = problemOf(failure);
 }

@@ -34,7 +34,8 @@ export function denialOf(request: AnsweredRequest): Denial | undefined {
     return isRefusal ? { ...rest, code: oauthError } : undefined;
   }
   const { status, code } = problem;
-  const isBadCredential = status === 429 && rest.credentialId === undefined;
+  const isKnown = rest.credentialId !== undefined || rest.applicationId !== undefined;
+  const isBadCredential = status === 429 && !isKnown;
   if (status !== 401 && status !== 403 && !isBadCredential) return undefined;
   const scope = problem.details.find((detail) => detail.code === 'insufficient_scope')?.scope;
   return { ...rest, status, code, scope: typeof scope === 'string' ? scope : undefined };

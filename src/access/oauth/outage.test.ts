@@ -96,3 +96,28 @@ test('limits requests by address, in OAuth’s form, and lets other addresses in
   });
   expect(token.status).toBe(200);
 });
+
+test('the log says what was answered, and names applications that proved themselves', async () => {
+  const send = (secret: string) =>
+    fetch(`${node.api.origin}/oauth/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${Buffer.from(`${made.id}:${secret}`).toString('base64')}` },
+      body: new URLSearchParams({ grant_type: 'client_credentials' }),
+    });
+  const logged = async (answer: Response) => {
+    const id = answer.headers.get('x-request-id');
+    const find = () => node.records.find(({ requestId }) => requestId === id);
+    await expect.poll(find).toBeDefined();
+    return find();
+  };
+  const wrong = await logged(await send('tb_ocs_wrong'));
+  expect(wrong).toMatchObject({ status: 401, oauthError: 'invalid_client' });
+  expect(wrong?.applicationId).toBeUndefined();
+  let answer = await send(made.secret);
+  for (let sent = 0; answer.status === 200 && sent < 1_000; sent += 1) {
+    answer = await send(made.secret);
+  }
+  const late = await logged(answer);
+  expect(late).toMatchObject({ status: 429, applicationId: made.id });
+  expect(late?.problem?.code).toBe('rate_limited');
+});
