@@ -28,6 +28,16 @@ export function isSecret(text: string): boolean {
   return secretShape.test(text) && text.endsWith(checksum(text.slice(0, -checksumLength)));
 }
 
+/** What is kept of a token or secret: what it is found by, and what tells it from others. */
+export interface KeptToken {
+  readonly tokenHash: Buffer;
+  readonly lastFour: string;
+}
+
+export function kept(token: string): KeptToken {
+  return { tokenHash: hashToken(token), lastFour: token.slice(-4) };
+}
+
 /** What is stored of a token, and what it is found by. */
 export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token, 'latin1').digest();

@@ -10,6 +10,7 @@ import { DatabaseFailure, type Reader, type Writer } from '../../core/statement.
 import { appendAudit } from '../audit/store.ts';
 import { oauthPaths } from '../oauth/provider.ts';
 import type { Grant } from '../operator/credential-store.ts';
+import { locationsOf } from '../operator/credentials.ts';
 import { hashToken, isToken } from '../token.ts';
 import { commitAll } from '../transact.ts';
 import { type Asked, errorPage, type Page, provePage } from './page.ts';
@@ -180,7 +181,7 @@ export class ConsentDesk {
       application_id: application,
       given_by: giver.credential_id,
       scopes,
-      locations: grant.all ? 'all' : grant.ids,
+      locations: locationsOf(grant),
       ...(isIP(call.address) === 0 ? {} : { address: call.address }),
       request_id: call.requestId,
     };

@@ -10,7 +10,7 @@ import { appendAudit } from '../audit/store.ts';
 import { findConsent, revokeConsent } from '../consent/store.ts';
 import { principalOf } from '../reach.ts';
 import { findCredentials } from '../store.ts';
-import { hashToken } from '../token.ts';
+import { hashToken, kept } from '../token.ts';
 import { commitAll } from '../transact.ts';
 import {
   consumeRecord,
@@ -108,8 +108,7 @@ function accessTokens({ reader, writer, errors }: OAuthStorage, kind: string): A
           clientId,
           credential,
           {
-            tokenHash: hashToken(id),
-            lastFour: id.slice(-4),
+            ...kept(id),
             scopes: scope === '' ? [] : scope.split(' '),
           },
           expiresIn ?? accessTokenLife,

@@ -4,7 +4,8 @@
 import { lookupId } from '../../core/id.ts';
 import type { MerchantId } from '../../core/principal.ts';
 import type { Statement } from '../../core/statement.ts';
-import type { Grant, NewToken } from '../operator/credential-store.ts';
+import { type Grant, rfc3339 } from '../operator/credential-store.ts';
+import type { KeptToken } from '../token.ts';
 
 /** A JSON Web Key Set with public keys only. */
 export interface KeySet {
@@ -32,7 +33,7 @@ export function insertApplication(application: NewApplication): Statement<{ id: 
 }
 
 /** A secret of a live application that proves itself by secrets. It has no end until rotated. */
-export function insertSecret(application: string, secret: NewToken): Statement<{ id: string }> {
+export function insertSecret(application: string, secret: KeptToken): Statement<{ id: string }> {
   return {
     name: 'insert_secret',
     text: `
@@ -49,7 +50,7 @@ export function insertSecret(application: string, secret: NewToken): Statement<{
 /** Ends the secrets that a new one replaces, at the latest when the overlap is over. */
 export function endOtherSecrets(
   application: string,
-  secret: NewToken,
+  secret: KeptToken,
   overlapSeconds: number,
 ): Statement {
   return {
@@ -91,9 +92,6 @@ export interface ApplicationRecord {
     readonly expires_at: string | null;
   }[];
 }
-
-const rfc3339 = (column: string) =>
-  `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 const applicationRecord = `
   select a.id, a.name, a.scopes, a.redirect_uris, a.jwks is not null as uses_keys, a.created_at,

@@ -6,9 +6,9 @@ import { mintId } from '../../core/id.ts';
 import type { MerchantId, Scope } from '../../core/principal.ts';
 import { Problem } from '../../core/problem.ts';
 import type { Reader } from '../../core/statement.ts';
-import type { NewToken } from '../operator/credential-store.ts';
-import { type Access, grantOf, type Locations } from '../operator/credentials.ts';
-import { hashToken, mintToken } from '../token.ts';
+import { type Access, grantOf, type Locations, locationsOf } from '../operator/credentials.ts';
+import { allRows } from '../operator/walk.ts';
+import { kept, mintToken } from '../token.ts';
 import { transact } from '../transact.ts';
 import {
   type ApplicationRecord,
@@ -36,8 +36,6 @@ export interface IssuedApplication {
   readonly secret: string | undefined;
 }
 
-const pageSize = 1_000;
-
 /** Makes an application. With a key set it signs its requests, without one it gets a secret. */
 export async function createApplication(
   access: Access,
@@ -51,7 +49,8 @@ export async function createApplication(
   const id = mintId('application');
   const { name, scopes, redirectUris, jwks } = wanted;
   const deed = { action: 'app.create', application_id: id, name, scopes };
-  const { secret, stored } = newSecret();
+  const secret = mintToken('ocs');
+  const stored = kept(secret);
   await transact(access.writer, { ...deed, redirect_uris: redirectUris }, [
     insertApplication({ id, ...wanted }),
     ...(jwks === undefined ? [insertSecret(id, stored)] : []),
@@ -61,15 +60,8 @@ export async function createApplication(
 }
 
 /** All applications, the oldest first. */
-export async function* allApplications(reader: Reader): AsyncGenerator<Application> {
-  let after = '';
-  for (;;) {
-    const page = await reader.query(listApplications(after, pageSize));
-    yield* page;
-    const last = page.at(-1);
-    if (last === undefined || page.length < pageSize) return;
-    after = last.id;
-  }
+export function allApplications(reader: Reader): AsyncGenerator<Application> {
+  return allRows(reader, listApplications);
 }
 
 /** @throws Problem not_found */
@@ -95,7 +87,8 @@ export async function rotateSecret(
 ): Promise<IssuedApplication> {
   const application = await changeable(access.reader, id);
   if (application.uses_keys) throw notFound(`${id} has no secret: it signs with its own key`);
-  const { secret, stored } = newSecret();
+  const secret = mintToken('ocs');
+  const stored = kept(secret);
   const deed = { action: 'app.rotate', application_id: id, overlap_seconds: overlapSeconds };
   const [inserted] = await transact(access.writer, deed, [
     insertSecret(id, stored),
@@ -140,7 +133,7 @@ export async function approve(
   }
   const grant = await grantOf(access.reader, merchant, wanted.locations);
   const deed = { action: 'app.approve', merchant_id: merchant, application_id: id, scopes };
-  const told = { ...deed, locations: grant.all ? 'all' : grant.ids };
+  const told = { ...deed, locations: locationsOf(grant) };
   const results = await transact(access.writer, told, [
     lockApproval(merchant, id),
     ...endWhatRevokedLeft(merchant, id),
@@ -187,11 +180,6 @@ async function changeable(reader: Reader, id: string): Promise<Application> {
     throw notFound(`${id} was disabled at ${application.disabled_at}: create another application`);
   }
   return application;
-}
-
-function newSecret(): { secret: string; stored: NewToken } {
-  const secret = mintToken('ocs');
-  return { secret, stored: { tokenHash: hashToken(secret), lastFour: secret.slice(-4) } };
 }
 
 function notFound(message: string): Problem {

@@ -116,7 +116,8 @@ function configurationOf(library: Library, options: ProviderOptions): Configurat
       return given === undefined ? undefined : oidc.provider.Grant.find(given);
     },
     pkce: { required: () => true },
-    renderError,
+    renderError: (context, { error, error_description = '' }) =>
+      showError(context, error, error_description),
     responseTypes: ['code'],
     rotateRefreshToken: false,
     routes: {
@@ -178,12 +179,17 @@ function cookiesOf(secret: string): Configuration['cookies'] {
   };
 }
 
-const renderError: Configuration['renderError'] = (context, { error, error_description }) => {
-  const page = errorPage(error, error_description ?? '');
+/** An error that cannot be told to the application. */
+export function showError(
+  context: { type: string; body: unknown; set(name: string, text: string): void },
+  error: string,
+  description: string,
+): void {
+  const page = errorPage(error, description);
   context.type = 'html';
   context.set('Content-Security-Policy', page.policy);
   context.body = page.html;
-};
+}
 
 function unusedKey(): object {
   return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' });

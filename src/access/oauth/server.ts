@@ -7,9 +7,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { limits } from '../../core/limits.ts';
 import { type ConsentAnswer, type ConsentCall, ConsentDesk } from '../consent/desk.ts';
-import { errorPage } from '../consent/page.ts';
 import { AddressLimit } from '../rate/address.ts';
-import { createProvider, type Library, type ProviderOptions, sessionCookie } from './provider.ts';
+import {
+  createProvider,
+  type Library,
+  type ProviderOptions,
+  sessionCookie,
+  showError,
+} from './provider.ts';
 
 /** What became of a request. */
 export interface Outcome {
@@ -81,7 +86,10 @@ export class OAuthServer {
       const { response_mode: mode = 'query' } = context.query;
       // The library's other modes are a page with a script, or put the code into a fragment.
       if (mode === 'query') await next();
-      else showError(context, 'response_mode can only be query');
+      else {
+        context.status = 400;
+        showError(context, 'invalid_request', 'response_mode can only be query');
+      }
       const exchange = this.#exchanges.get(context.req);
       const applicationId = (context as Partial<KoaContextWithOIDC>).oidc?.client?.clientId;
       if (exchange !== undefined && applicationId !== undefined) {
@@ -96,17 +104,6 @@ export class OAuthServer {
       withoutWhatWeDoNotOffer(context.response);
     });
   }
-}
-
-function showError(
-  context: { status: number; type: string; body: unknown; set(name: string, text: string): void },
-  description: string,
-): void {
-  const page = errorPage('invalid_request', description);
-  context.status = 400;
-  context.type = 'html';
-  context.set('Content-Security-Policy', page.policy);
-  context.body = page.html;
 }
 
 /** Access from other origins, and the cookie of a session that does not exist. */

@@ -2,7 +2,7 @@
 
 import { lookupId } from '../../core/id.ts';
 import type { Statement } from '../../core/statement.ts';
-import type { NewToken } from '../operator/credential-store.ts';
+import type { KeptToken } from '../token.ts';
 import type { KeySet } from './application-store.ts';
 
 export interface ClientRow {
@@ -64,7 +64,7 @@ export function findLiveApprovals(
 export function insertAccessToken(
   application: string,
   credential: string,
-  token: NewToken & { readonly scopes: readonly string[] },
+  token: KeptToken & { readonly scopes: readonly string[] },
   lifeSeconds: number,
 ): Statement<{ merchant_id: string }> {
   return {

@@ -5,6 +5,7 @@
 import { lookupId } from '../../core/id.ts';
 import type { CredentialKind, MerchantId } from '../../core/principal.ts';
 import type { Statement } from '../../core/statement.ts';
+import type { KeptToken } from '../token.ts';
 
 export function findLocationIds(
   merchant: MerchantId,
@@ -44,15 +45,10 @@ export function insertCredential(credential: NewCredential): Statement<{ id: str
   };
 }
 
-export interface NewToken {
-  readonly tokenHash: Buffer;
-  readonly lastFour: string;
-}
-
 export function insertToken(
   merchant: MerchantId,
   credential: string,
-  token: NewToken,
+  token: KeptToken,
   lifeSeconds: number,
 ): Statement<{ token_hash: Buffer }> {
   return {
@@ -83,7 +79,7 @@ export function lockLiveCredential(merchant: MerchantId, id: string): Statement<
 export function insertNextToken(
   merchant: MerchantId,
   credential: string,
-  token: NewToken,
+  token: KeptToken,
 ): Statement<{ token_hash: Buffer }> {
   return {
     name: 'insert_next_token',
@@ -108,7 +104,7 @@ export function insertNextToken(
 export function endOtherTokens(
   merchant: MerchantId,
   credential: string,
-  token: NewToken,
+  token: KeptToken,
   overlapSeconds: number,
 ): Statement<{ ends_at: string }> {
   return {
@@ -197,7 +193,8 @@ export interface TokenRecord {
 /** An application may fetch a token for every request: its newest ones are shown. */
 const shownTokensMax = 5;
 
-const rfc3339 = (column: string) =>
+/** A time inside of JSON, as everywhere else. */
+export const rfc3339 = (column: string) =>
   `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 const credentialRecord = `

@@ -7,7 +7,7 @@ import type { MerchantId, Scope } from '../../core/principal.ts';
 import { Problem } from '../../core/problem.ts';
 import type { Reader, Statement, Writer } from '../../core/statement.ts';
 import type { Deed } from '../audit/deed.ts';
-import { hashToken, mintToken } from '../token.ts';
+import { kept, mintToken } from '../token.ts';
 import { transact } from '../transact.ts';
 import {
   type CredentialRecord,
@@ -20,11 +20,11 @@ import {
   insertToken,
   listCredentials,
   lockLiveCredential,
-  type NewToken,
   revokeCredential,
   setGrant,
   setScopes,
 } from './credential-store.ts';
+import { allRows } from './walk.ts';
 
 /** The ways to the database that these functions take. */
 export interface Access {
@@ -43,8 +43,6 @@ export interface IssuedCredential {
 /** All locations, those to come included, or exactly these, or (an empty list) none. */
 export type Locations = 'all' | readonly string[];
 
-const pageSize = 1_000;
-
 /** @throws Problem not_found when a location is not one of the merchant's. */
 export async function createCredential(
   access: Access,
@@ -59,9 +57,10 @@ export async function createCredential(
   const { merchant, name, scopes, locations, lifeSeconds } = wanted;
   const grant = await grantOf(access.reader, merchant, locations);
   const id = mintId('credential');
-  const { token, stored } = newToken();
+  const token = mintToken('pat');
+  const stored = kept(token);
   const deed = { action: 'token.create', merchant_id: merchant, credential_id: id, name, scopes };
-  await transact(access.writer, { ...deed, locations: grant.all ? 'all' : grant.ids }, [
+  await transact(access.writer, { ...deed, locations: locationsOf(grant) }, [
     insertCredential({ merchant, id, name, scopes, grant }),
     insertToken(merchant, id, stored, lifeSeconds),
   ]);
@@ -69,18 +68,8 @@ export async function createCredential(
 }
 
 /** All credentials of a merchant, the oldest first. */
-export async function* allCredentials(
-  reader: Reader,
-  merchant: MerchantId,
-): AsyncGenerator<Credential> {
-  let after = '';
-  for (;;) {
-    const page = await reader.query(listCredentials(merchant, after, pageSize));
-    yield* page;
-    const last = page.at(-1);
-    if (last === undefined || page.length < pageSize) return;
-    after = last.id;
-  }
+export function allCredentials(reader: Reader, merchant: MerchantId): AsyncGenerator<Credential> {
+  return allRows(reader, (after, limit) => listCredentials(merchant, after, limit));
 }
 
 /** @throws Problem not_found */
@@ -101,7 +90,8 @@ export async function rotateToken(
   overlapSeconds: number,
 ): Promise<IssuedCredential> {
   const { merchant } = await changeable(access.reader, id);
-  const { token, stored } = newToken();
+  const token = mintToken('pat');
+  const stored = kept(token);
   const deed = { action: 'token.rotate', merchant_id: merchant, credential_id: id };
   const [, inserted] = await transact(access.writer, { ...deed, overlap_seconds: overlapSeconds }, [
     lockLiveCredential(merchant, id),
@@ -136,7 +126,7 @@ export async function changeLocations(
   const { merchant } = await changeable(access.reader, id);
   const grant = await grantOf(access.reader, merchant, locations);
   const deed = { action: 'token.grant', merchant_id: merchant, credential_id: id };
-  const told = { ...deed, locations: grant.all ? 'all' : grant.ids };
+  const told = { ...deed, locations: locationsOf(grant) };
   return change(access, id, told, setGrant(merchant, id, grant));
 }
 
@@ -214,9 +204,9 @@ export async function grantOf(
   return { all: false, ids: [...known].sort() };
 }
 
-function newToken(): { token: string; stored: NewToken } {
-  const token = mintToken('pat');
-  return { token, stored: { tokenHash: hashToken(token), lastFour: token.slice(-4) } };
+/** A grant as people and the audit trail see it. */
+export function locationsOf({ all, ids }: Grant): Locations {
+  return all ? 'all' : ids;
 }
 
 function notFound(message: string): Problem {

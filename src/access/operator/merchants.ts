@@ -13,10 +13,9 @@ import {
   listMerchants,
   type MerchantRow,
 } from './merchant-store.ts';
+import { allRows } from './walk.ts';
 
 export type Merchant = MerchantRow;
-
-const pageSize = 1_000;
 
 /** Makes a merchant. Names need not be unique. */
 export async function createMerchant(writer: Writer, name: string): Promise<Merchant> {
@@ -31,15 +30,8 @@ export async function createMerchant(writer: Writer, name: string): Promise<Merc
 }
 
 /** All merchants, the oldest first. */
-export async function* allMerchants(reader: Reader): AsyncGenerator<Merchant> {
-  let after = '';
-  for (;;) {
-    const page = await reader.query(listMerchants(after, pageSize));
-    yield* page;
-    const last = page.at(-1);
-    if (last === undefined || page.length < pageSize) return;
-    after = last.id;
-  }
+export function allMerchants(reader: Reader): AsyncGenerator<Merchant> {
+  return allRows(reader, listMerchants);
 }
 
 /** @throws Problem not_found */

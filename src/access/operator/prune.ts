@@ -16,6 +16,7 @@ import {
   revokeUnused,
   type UnusedCredential,
 } from './prune-store.ts';
+import { allRows } from './walk.ts';
 
 export type Unused = UnusedCredential;
 
@@ -28,7 +29,6 @@ export interface Pruning {
   readonly removedRecords: number;
 }
 
-const pageSize = 1_000;
 /** A batch is over long before a request that waits for one of its rows would give up. */
 const removedPerBatchMax = 1_000;
 
@@ -58,15 +58,8 @@ export async function prune({ reader, writer }: Access): Promise<Pruning> {
   return { revoked, removedTokens, removedRecords };
 }
 
-async function* unusedOf(reader: Reader, merchant: MerchantId): AsyncGenerator<Unused> {
-  let after = '';
-  for (;;) {
-    const page = await reader.query(listUnused(merchant, after, pageSize));
-    yield* page;
-    const last = page.at(-1);
-    if (last === undefined || page.length < pageSize) return;
-    after = last.id;
-  }
+function unusedOf(reader: Reader, merchant: MerchantId): AsyncGenerator<Unused> {
+  return allRows(reader, (after, limit) => listUnused(merchant, after, limit));
 }
 
 /** Whether it was still unused. If not, nothing is done and nothing noted. */
