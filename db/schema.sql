@@ -129,11 +129,9 @@ create table inventory_levels (
   location_id text collate "C" not null,
   quantity numeric not null default 0,
   sequence bigint not null default 0,
-  last_sequence bigint generated always as (nullif(sequence, 0)) stored,
   last_movement_id text collate "C",
   updated_at timestamp with time zone,
   constraint inventory_levels_pkey primary key (merchant_id, product_id, location_id),
-  constraint inventory_levels_ledger foreign key (merchant_id, product_id, location_id, last_sequence, quantity) references inventory_movements(merchant_id, product_id, location_id, sequence, quantity_after) deferrable initially deferred,
   constraint inventory_levels_merchant_id_location_id_fkey foreign key (merchant_id, location_id) references locations(merchant_id, id),
   constraint inventory_levels_merchant_id_product_id_fkey foreign key (merchant_id, product_id) references products(merchant_id, id),
   constraint inventory_levels_check check (sequence > 0 or quantity = 0),
@@ -143,8 +141,9 @@ create table inventory_levels (
   constraint inventory_levels_sequence_check check (sequence >= 0)
 ) with (fillfactor=80);
 create index inventory_levels_by_location on inventory_levels (merchant_id, location_id, product_id);
-create trigger inventory_levels_grow before update on inventory_levels for each row execute function refuse_shrinking_level();
+create trigger inventory_levels_grow after update on inventory_levels for each row when (new.sequence <= old.sequence or new.merchant_id is distinct from old.merchant_id or new.product_id is distinct from old.product_id or new.location_id is distinct from old.location_id) execute function refuse_change();
 create trigger inventory_levels_kept before delete on inventory_levels for each row execute function refuse_change();
+create constraint trigger inventory_levels_ledger after insert or update on inventory_levels deferrable initially deferred for each row when (new.sequence > 0) execute function refuse_level_off_ledger();
 create trigger inventory_levels_not_emptied before truncate on inventory_levels for each statement execute function refuse_change();
 
 create table inventory_movements (
@@ -153,7 +152,6 @@ create table inventory_movements (
   product_id text collate "C" not null,
   location_id text collate "C" not null,
   sequence bigint not null,
-  previous_sequence bigint generated always as (nullif((sequence - 1), 0)) stored,
   type text not null,
   reason text not null,
   quantity_before numeric not null,
@@ -167,9 +165,7 @@ create table inventory_movements (
   application_id text collate "C",
   recorded_at timestamp with time zone not null,
   constraint inventory_movements_pkey primary key (merchant_id, id),
-  constraint inventory_movements_chain unique (merchant_id, product_id, location_id, sequence, quantity_after),
   constraint inventory_movements_sequence unique (merchant_id, product_id, location_id, sequence),
-  constraint inventory_movements_continue foreign key (merchant_id, product_id, location_id, previous_sequence, quantity_before) references inventory_movements(merchant_id, product_id, location_id, sequence, quantity_after),
   constraint inventory_movements_check check (quantity_after = (quantity_before + quantity_delta)),
   constraint inventory_movements_check1 check (sequence > 1 or quantity_before = 0),
   constraint inventory_movements_quantity_after_check check (scale(quantity_after) = min_scale(quantity_after)),
@@ -183,9 +179,9 @@ create table inventory_movements (
 );
 create index inventory_movements_by_level on inventory_movements (merchant_id, product_id, location_id, id);
 create index inventory_movements_by_location on inventory_movements (merchant_id, location_id, id);
+create trigger inventory_movements_continue after insert on inventory_movements referencing new table as added for each statement execute function refuse_broken_chain();
 create trigger inventory_movements_immutable before delete or update on inventory_movements for each row execute function refuse_change();
 create trigger inventory_movements_kept before truncate on inventory_movements for each statement execute function refuse_change();
-create trigger inventory_movements_within_level after insert on inventory_movements referencing new table as added for each statement execute function refuse_movement_beyond_level();
 
 create table locations (
   merchant_id text collate "C" not null,
@@ -394,6 +390,33 @@ as $function$
         and g.revoked_at is null and t.expires_at > now()))
 $function$;
 
+create function refuse_broken_chain()
+ returns trigger
+ language plpgsql
+as $function$
+begin
+  if exists (
+    select from added a
+    left join public.inventory_levels l on l.merchant_id = a.merchant_id
+      and l.product_id = a.product_id and l.location_id = a.location_id
+    where l.sequence is null or l.sequence < a.sequence
+  ) then
+    raise exception 'a movement beyond its level: the level is saved first'
+      using errcode = 'integrity_constraint_violation';
+  end if;
+  if exists (
+    select from added a
+    left join public.inventory_movements m on m.merchant_id = a.merchant_id
+      and m.product_id = a.product_id and m.location_id = a.location_id
+      and m.sequence = a.sequence - 1
+    where a.sequence > 1 and m.quantity_after is distinct from a.quantity_before
+  ) then
+    raise exception 'a movement does not begin where the one before it ended'
+      using errcode = 'integrity_constraint_violation';
+  end if;
+  return null;
+end $function$;
+
 create function refuse_change()
  returns trigger
  language plpgsql
@@ -403,18 +426,18 @@ begin
     using errcode = 'integrity_constraint_violation';
 end $function$;
 
-create function refuse_movement_beyond_level()
+create function refuse_level_off_ledger()
  returns trigger
  language plpgsql
 as $function$
 begin
-  if exists (
-    select from added a
-    left join public.inventory_levels l on (l.merchant_id, l.product_id, l.location_id)
-      = (a.merchant_id, a.product_id, a.location_id)
-    where l.sequence is null or l.sequence < a.sequence
+  if not exists (
+    select from public.inventory_movements m
+    where m.merchant_id = new.merchant_id and m.id = new.last_movement_id
+      and m.product_id = new.product_id and m.location_id = new.location_id
+      and m.sequence = new.sequence and m.quantity_after = new.quantity
   ) then
-    raise exception 'a movement beyond its level: the level is saved first'
+    raise exception 'a level differs from its last movement'
       using errcode = 'integrity_constraint_violation';
   end if;
   return null;
@@ -431,21 +454,6 @@ begin
       (old.merchant_id, old.id, old.credential_id, old.type, old.key_hash, old.fingerprint)
   then
     raise exception 'an operation changes once, from claimed to its outcome'
-      using errcode = 'integrity_constraint_violation';
-  end if;
-  return new;
-end $function$;
-
-create function refuse_shrinking_level()
- returns trigger
- language plpgsql
-as $function$
-begin
-  if new.sequence <= old.sequence
-    or (new.merchant_id, new.product_id, new.location_id)
-      is distinct from (old.merchant_id, old.product_id, old.location_id)
-  then
-    raise exception 'a level changes only by further movements'
       using errcode = 'integrity_constraint_violation';
   end if;
   return new;

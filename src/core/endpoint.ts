@@ -6,7 +6,7 @@ import type { CollectionContract, MemberContract, QueryOf, WriteContract } from 
 import type { Page, PageRequest } from './page.ts';
 import type { Actor, GrantedLocationId, MerchantId, Principal } from './principal.ts';
 import type { Detail, ProblemCode } from './problem.ts';
-import type { Reader, SaveStatement, Statement } from './statement.ts';
+import type { Reader, SetStatement, Statement } from './statement.ts';
 
 export interface MemberEndpoint {
   readonly contract: MemberContract;
@@ -48,9 +48,12 @@ export type Decision<Change> =
   | { readonly kind: 'succeeded'; readonly resourceId: string; readonly change: Change }
   | { readonly kind: 'rejected'; readonly code: ProblemCode; readonly details: readonly Detail[] };
 
-/** What `load` asks for: statements to run in order, and how to see their rows as a state. */
+/**
+ * What `load` asks for: statements to run in order, and how to see their rows as a state. A
+ * statement without records is not sent, and has no rows.
+ */
 export interface Load<State> {
-  readonly statements: readonly Statement[];
+  readonly statements: readonly SetStatement[];
   state(rows: readonly (readonly unknown[])[]): State;
 }
 
@@ -58,15 +61,18 @@ export interface WriteEndpoint<Body = unknown, State = unknown, Change = unknown
   readonly contract: WriteContract;
   /** Rules over several fields that JSON Schema cannot say. A fault here binds no key. */
   check?(body: Body): readonly Detail[];
-  /** Locks and reads what deciding needs. Statements join the operations this batch claimed. */
-  load(merchant: MerchantId, commands: readonly Command<Body>[]): Load<State>;
+  /**
+   * Locks and reads what deciding needs, for commands of one merchant. Always the same statements
+   * in the same order: those of several merchants are sent as one.
+   */
+  load(commands: readonly Command<Body>[]): Load<State>;
   /**
    * The rule, on locked rows. It notes its own change in `state`, so that the next command of the
    * batch sees it. `now` (RFC 3339) was read after the locks were taken.
    */
   decide(state: State, command: Command<Body>, now: string): Decision<Change>;
-  /** Set-based statements for all changes of a batch. */
-  save(merchant: MerchantId, changes: readonly Change[]): readonly SaveStatement[];
+  /** Saves all changes of one merchant, by statements in an order that is always the same. */
+  save(changes: readonly Change[]): readonly SetStatement[];
   /** The row as the change leaves it, in the shape `find` reads it. */
   row(change: Change): Row;
   /** Reads the current rows of written resources, for replays and for path IDs. */

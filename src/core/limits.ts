@@ -79,6 +79,8 @@ export const limits = {
    * them: one batch commits while the next one loads.
    */
   writeWorkers: 4,
+  /** A batch that takes longer than this waits for something: others need not wait with it. */
+  batchPatience: 25,
   /** Larger batches gain nothing and make everyone in them wait for the slowest. */
   batchCommandsMax: 128,
   /**
@@ -86,6 +88,8 @@ export const limits = {
    * not to blame must be found and served before their clients give up.
    */
   rerunLockTimeout: 200,
+  /** How long merchants in one batch wait for the locks of one of them, before they part. */
+  sharedLockTimeout: 200,
   /** An attempt of a batch is repeated at most this often with the same operation IDs. */
   batchRetriesMax: 2,
 

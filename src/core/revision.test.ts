@@ -176,7 +176,7 @@ describe('a batch', () => {
     const saved: Row[] = [];
     const save = (rows: readonly Row[]) => {
       saved.push(...rows);
-      return { name: '', text: '', values: [], rows: rows.length };
+      return { name: '', text: '', records: rows };
     };
     expect(saveLast(edits, save)).toHaveLength(1);
     expect(saved).toEqual([{ ...before, name: 'Rye', note: 'x', version: 3, updated_at: later }]);

@@ -3,9 +3,10 @@
 // of a batch sees what those before it decided.
 
 import type { Command, Decision } from './endpoint.ts';
+import { lookupId } from './id.ts';
 import { limits } from './limits.ts';
 import type { Detail, ProblemCode } from './problem.ts';
-import type { SaveStatement } from './statement.ts';
+import type { SetStatement } from './statement.ts';
 
 export type Metadata = Readonly<Record<string, string>>;
 
@@ -154,11 +155,26 @@ export function accept<Row extends Editable>(
   return { kind: 'succeeded', resourceId: row.id, change: { row, isChange: row !== before } };
 }
 
+/** The rows that PATCHes name, as records. */
+export function pathIds(commands: readonly Command[]): { id: string }[] {
+  return commands.map(({ id }) => ({ id: lookupId(id) }));
+}
+
+/** The values that commands want to be the only one to hold, as records. */
+export function wantedValues(
+  commands: readonly Command<{ readonly [Field in UniqueField]?: string | null }>[],
+  fields: readonly UniqueField[],
+): object[] {
+  return commands
+    .filter(({ body }) => fields.some((field) => typeof body[field] === 'string'))
+    .map(({ body }) => Object.fromEntries(fields.map((field) => [field, body[field]])));
+}
+
 /** Saves one row per ID, the last, and none that nothing changed. */
 export function saveLast<Row extends Editable>(
   edits: readonly Edit<Row>[],
-  save: (rows: readonly Row[]) => SaveStatement,
-): readonly SaveStatement[] {
+  save: (rows: readonly Row[]) => SetStatement,
+): readonly SetStatement[] {
   const changes = edits.filter(({ isChange }) => isChange);
   const rows = new Map(changes.map(({ row }) => [row.id, row]));
   return rows.size === 0 ? [] : [save([...rows.values()])];

@@ -14,9 +14,19 @@ export interface Statement<Row = unknown> {
   readonly __row?: Row;
 }
 
-/** A statement that must change exactly `rows` rows; anything else aborts its transaction. */
-export interface SaveStatement extends Statement {
-  readonly rows: number;
+/**
+ * A statement of a write, over a set of records that travel as one JSON array: `$1`. Whoever sends
+ * it adds to each record the `merchant_id` that it belongs to, so that one statement serves a batch
+ * of several merchants. What it returns carries `merchant_id` as well. One that saves changes as
+ * many rows as it has records.
+ */
+export interface SetStatement<Row = unknown> {
+  readonly name: string;
+  readonly text: string;
+  /** Members are named as the columns are. */
+  readonly records: readonly object[];
+  /** Never set; it carries the type of the rows. */
+  readonly __row?: Row;
 }
 
 /** Runs one read at a time, each on its own fresh snapshot of the primary. */
@@ -64,13 +74,14 @@ export interface Writer {
 }
 
 /**
+ * - `taken`: somebody else has committed an operation with one of these keys: it can be found now.
  * - `conflict`: deadlock, serialization, unique violation: the same work may succeed again.
  * - `refused`: a value or constraint that will fail again however often it is tried.
  * - `timeout`: a lock or statement time-out.
  * - `lost`: the connection broke; what was sent may or may not have happened.
  * - `away`: the server refuses work: going down, read-only, out of connections, or unreachable.
  */
-export type FailureKind = 'conflict' | 'refused' | 'timeout' | 'lost' | 'away';
+export type FailureKind = 'taken' | 'conflict' | 'refused' | 'timeout' | 'lost' | 'away';
 
 /** Any failure of the database, sorted by what may be done about it. */
 export class DatabaseFailure extends Error {

@@ -23,12 +23,12 @@ type CustomerWrite<Body> = WriteEndpoint<Body, Drafts<CustomerRow>, Edit<Custome
 
 const createCustomer: CustomerWrite<CustomerFields> = {
   contract: contract.createCustomer,
-  load: (merchant, commands) => ({
-    statements: [store.findHolders(merchant, commands)],
+  load: (commands) => ({
+    statements: [store.findHolders(commands)],
     state: ([holders = []]) => draftsOf([], holders as Holder[]),
   }),
   decide: decideCreate,
-  save: (merchant, edits) => saveLast(edits, (rows) => store.insertCustomers(merchant, rows)),
+  save: (edits) => saveLast(edits, store.insertCustomers),
   row: (edit) => edit.row,
   find: store.findCustomers,
   present: presentCustomer,
@@ -36,12 +36,12 @@ const createCustomer: CustomerWrite<CustomerFields> = {
 
 const updateCustomer: CustomerWrite<CustomerPatch> = {
   contract: contract.updateCustomer,
-  load: (merchant, commands) => ({
-    statements: [store.lockCustomers(merchant, commands), store.findHolders(merchant, commands)],
+  load: (commands) => ({
+    statements: [store.lockCustomers(commands), store.findHolders(commands)],
     state: ([rows = [], holders = []]) => draftsOf(rows as CustomerRow[], holders as Holder[]),
   }),
   decide: decideUpdate,
-  save: (merchant, edits) => saveLast(edits, (rows) => store.updateCustomers(merchant, rows)),
+  save: (edits) => saveLast(edits, store.updateCustomers),
   row: (edit) => edit.row,
   find: store.findCustomers,
   present: presentCustomer,

@@ -1,71 +1,60 @@
-// The statements of customers. A statement that locks joins the operations this transaction has
-// claimed (`status = 'claimed'`: no committed row has that), so that a replay locks nothing.
+// The statements of customers. Writes work on records of several merchants at once.
 
 import type { Command } from '../core/endpoint.ts';
 import { searchQuery, searchText } from '../core/format.ts';
 import { idFloor, lookupId } from '../core/id.ts';
 import type { MerchantId } from '../core/principal.ts';
-import type { Holder } from '../core/revision.ts';
-import type { SaveStatement, Statement } from '../core/statement.ts';
+import { type Holder, pathIds, wantedValues } from '../core/revision.ts';
+import type { SetStatement, Statement } from '../core/statement.ts';
 import type { CustomerPatch, CustomerRow } from './edit.ts';
 
 const columns = `c.id, c.name, c.email, c.phone, c.external_id, c.note, c.metadata, c.status,
   c.version, c.created_at, c.updated_at, c.erased_at`;
 
 /** Who holds the external IDs that the commands want. */
-export function findHolders(
-  merchant: MerchantId,
-  commands: readonly Command<CustomerPatch>[],
-): Statement<Holder> {
+export function findHolders(commands: readonly Command<CustomerPatch>[]): SetStatement<Holder> {
   return {
     name: 'find_customer_holders',
     text: `
-      select 'external_id' as field, c.external_id as value, c.id from customers c
-      where c.merchant_id = $1 and c.external_id = any ($2)`,
-    values: [merchant, commands.flatMap(({ body }) => body.external_id ?? [])],
+      select c.merchant_id, 'external_id' as field, c.external_id as value, c.id
+      from json_to_recordset($1) as a (merchant_id text, external_id text)
+      join customers c on c.merchant_id = a.merchant_id and c.external_id = a.external_id`,
+    records: wantedValues(commands, ['external_id']),
   };
 }
 
 /** Locks the customers, in the order of IDs, and reads them as they are once locked. */
 export function lockCustomers(
-  merchant: MerchantId,
   commands: readonly Command<CustomerPatch>[],
-): Statement<CustomerRow> {
-  const asked = commands.map(({ operationId, id }) => ({
-    operation_id: operationId,
-    id: lookupId(id),
-  }));
+): SetStatement<CustomerRow> {
   return {
     name: 'lock_customers',
     text: `
-      select ${columns} from customers c
-      where c.merchant_id = $1 and c.id in (
-        select a.id from json_to_recordset($2) as a (operation_id text, id text)
-        join operations o on o.merchant_id = $1 and o.id = a.operation_id
-          and o.status = 'claimed')
-      order by c.id
+      select c.merchant_id, ${columns} from customers c
+      where (c.merchant_id, c.id) in (
+        select a.merchant_id, a.id from json_to_recordset($1) as a (merchant_id text, id text))
+      order by c.merchant_id, c.id
       for no key update of c`,
-    values: [merchant, JSON.stringify(asked)],
+    records: pathIds(commands),
   };
 }
 
 /** In the order of external IDs: two imports of the same list wait for each other in one order. */
-export function insertCustomers(merchant: MerchantId, rows: readonly CustomerRow[]): SaveStatement {
+export function insertCustomers(rows: readonly CustomerRow[]): SetStatement {
   return {
     name: 'insert_customers',
     text: `
       insert into customers (merchant_id, id, name, email, phone, external_id, note, metadata,
         status, version, created_at, updated_at, search, email_key)
-      select $1, id, name, email, phone, external_id, note, metadata,
+      select merchant_id, id, name, email, phone, external_id, note, metadata,
         status, version, created_at, updated_at, search, email_key
-      from json_populate_recordset(null::customers, $2)
-      order by external_id`,
-    values: [merchant, JSON.stringify(rows.map(searchable))],
-    rows: rows.length,
+      from json_populate_recordset(null::customers, $1)
+      order by merchant_id, external_id`,
+    records: rows.map(searchable),
   };
 }
 
-export function updateCustomers(merchant: MerchantId, rows: readonly CustomerRow[]): SaveStatement {
+export function updateCustomers(rows: readonly CustomerRow[]): SetStatement {
   return {
     name: 'update_customers',
     text: `
@@ -73,10 +62,9 @@ export function updateCustomers(merchant: MerchantId, rows: readonly CustomerRow
       set name = s.name, email = s.email, phone = s.phone, external_id = s.external_id,
         note = s.note, metadata = s.metadata, status = s.status, version = s.version,
         updated_at = s.updated_at, search = s.search, email_key = s.email_key
-      from json_populate_recordset(null::customers, $2) s
-      where c.merchant_id = $1 and c.id = s.id`,
-    values: [merchant, JSON.stringify(rows.map(searchable))],
-    rows: rows.length,
+      from json_populate_recordset(null::customers, $1) s
+      where c.merchant_id = s.merchant_id and c.id = s.id`,
+    records: rows.map(searchable),
   };
 }
 

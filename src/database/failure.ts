@@ -30,11 +30,17 @@ const classes: Readonly<Record<string, FailureKind>> = {
 /** Network errors that say the server was never reached. */
 const unreachable = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTFOUND', 'EHOSTUNREACH', 'ETIMEDOUT']);
 
+/** A collision with one of these means that an operation with this key, or ID, has committed. */
+const keyConstraints = new Set(['operations_key', 'operations_pkey']);
+
 export function databaseFailure(error: unknown): DatabaseFailure {
   if (error instanceof DatabaseFailure) return error;
   const code = errorCode(error);
   // Not by the look of the code: EPIPE has five capital letters too.
   if (error instanceof pg.DatabaseError && code !== undefined) {
+    if (keyConstraints.has(error.constraint ?? '')) {
+      return new DatabaseFailure('taken', code, error);
+    }
     return new DatabaseFailure(kinds[code] ?? classes[code.slice(0, 2)] ?? 'refused', code, error);
   }
   const isAway =

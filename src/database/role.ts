@@ -43,7 +43,6 @@ const rights = `
     search) on products to %ROLE%;
   grant update (name, code, type, status, timezone, external_id, metadata, version, updated_at)
     on locations to %ROLE%;
-  grant update (status, resource_id, error_code, error_details) on operations to %ROLE%;
   grant update (quantity, sequence, last_movement_id, updated_at) on inventory_levels to %ROLE%;
 `;
 

@@ -9,7 +9,7 @@ import type {
   WriteEndpoint,
 } from '../core/endpoint.ts';
 import { fetchSize, takePage } from '../core/page.ts';
-import type { MerchantId, Principal } from '../core/principal.ts';
+import type { Principal } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
 import { productExists } from '../products/store.ts';
 import {
@@ -30,12 +30,9 @@ const adjust: WriteEndpoint<Adjust, InventoryState, Movement, read.AdjustmentRow
   contract: contract.adjustInventory,
   load: loadAdjustments,
   decide: decideAdjustment,
-  save: (merchant, changes) => [
-    store.saveLevels(merchant, lastLevels(changes)),
-    store.saveMovements(
-      merchant,
-      changes.map((change) => change.movement),
-    ),
+  save: (changes) => [
+    store.saveLevels(lastLevels(changes)),
+    store.saveMovements(changes.map((change) => change.movement)),
   ],
   row: ({ movement, level }) => ({
     ...movement,
@@ -119,14 +116,13 @@ export const inventoryEndpoints: readonly Endpoint[] = [
   adjust,
 ];
 
-function loadAdjustments(merchant: MerchantId, commands: readonly Command<Adjust>[]) {
-  const productIds = [...new Set(commands.map(({ body }) => body.product_id))];
+function loadAdjustments(commands: readonly Command<Adjust>[]) {
   return {
     statements: [
-      store.createLevels(merchant, commands),
-      store.lockLevels(merchant, commands),
-      store.findProducts(merchant, productIds),
-      store.shareActiveLocations(merchant, commands),
+      store.createLevels(commands),
+      store.lockLevels(commands),
+      store.findProducts(commands),
+      store.shareActiveLocations(commands),
     ],
     state([, levels = [], products = [], locations = []]: readonly (readonly unknown[])[]) {
       return {

@@ -120,6 +120,7 @@ describe('the service’s role', () => {
       'delete from operations',
       'update operations set fingerprint = fingerprint',
       'update operations set key_hash = key_hash',
+      'update operations set status = status',
       'update merchants set name = name',
       'delete from credentials',
       'update credential_tokens set token_hash = token_hash',

@@ -33,7 +33,7 @@ test('no adjustment takes effect after its location was answered inactive', asyn
   });
   let isHeld = false;
   proxy.delay = (bytes) => {
-    if (!bytes.includes('save_outcomes')) return undefined;
+    if (!bytes.includes('bind_keys')) return undefined;
     isHeld = true;
     return held;
   };

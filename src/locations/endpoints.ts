@@ -23,12 +23,12 @@ type LocationWrite<Body> = WriteEndpoint<Body, Drafts<LocationRow>, Edit<Locatio
 
 const createLocation: LocationWrite<LocationFields> = {
   contract: contract.createLocation,
-  load: (merchant, commands) => ({
-    statements: [store.findHolders(merchant, commands)],
+  load: (commands) => ({
+    statements: [store.findHolders(commands)],
     state: ([holders = []]) => draftsOf([], holders as Holder[]),
   }),
   decide: decideCreate,
-  save: (merchant, edits) => saveLast(edits, (rows) => store.insertLocations(merchant, rows)),
+  save: (edits) => saveLast(edits, store.insertLocations),
   row: (edit) => edit.row,
   find: store.findLocations,
   present: presentLocation,
@@ -36,12 +36,12 @@ const createLocation: LocationWrite<LocationFields> = {
 
 const updateLocation: LocationWrite<LocationPatch> = {
   contract: contract.updateLocation,
-  load: (merchant, commands) => ({
-    statements: [store.lockLocations(merchant, commands), store.findHolders(merchant, commands)],
+  load: (commands) => ({
+    statements: [store.lockLocations(commands), store.findHolders(commands)],
     state: ([rows = [], holders = []]) => draftsOf(rows as LocationRow[], holders as Holder[]),
   }),
   decide: decideUpdate,
-  save: (merchant, edits) => saveLast(edits, (rows) => store.updateLocations(merchant, rows)),
+  save: (edits) => saveLast(edits, store.updateLocations),
   row: (edit) => edit.row,
   find: store.findLocations,
   present: presentLocation,

@@ -1,34 +1,29 @@
-// The statements of locations. A statement that locks joins the operations this transaction has
-// claimed (`status = 'claimed'`: no committed row has that), so that a replay locks nothing.
+// The statements of locations. Writes work on records of several merchants at once.
 
 import type { Command } from '../core/endpoint.ts';
 import { lookupId } from '../core/id.ts';
 import type { GrantedLocationId, MerchantId } from '../core/principal.ts';
-import type { Holder } from '../core/revision.ts';
-import type { SaveStatement, Statement } from '../core/statement.ts';
+import { type Holder, pathIds, wantedValues } from '../core/revision.ts';
+import type { SetStatement, Statement } from '../core/statement.ts';
 import type { LocationPatch, LocationRow } from './edit.ts';
 
 const columns = `l.id, l.name, l.code, l.type, l.status, l.timezone, l.external_id, l.metadata,
   l.version, l.created_at, l.updated_at`;
 
 /** Who holds the codes and external IDs that the commands want. */
-export function findHolders(
-  merchant: MerchantId,
-  commands: readonly Command<LocationPatch>[],
-): Statement<Holder> {
+export function findHolders(commands: readonly Command<LocationPatch>[]): SetStatement<Holder> {
   return {
     name: 'find_location_holders',
     text: `
-      select 'code' as field, l.code as value, l.id from locations l
-      where l.merchant_id = $1 and l.code = any ($2)
+      with asked as (
+        select * from json_to_recordset($1) as a (merchant_id text, code text, external_id text))
+      select l.merchant_id, 'code' as field, l.code as value, l.id
+      from asked a join locations l on l.merchant_id = a.merchant_id and l.code = a.code
       union all
-      select 'external_id', l.external_id, l.id from locations l
-      where l.merchant_id = $1 and l.external_id = any ($3)`,
-    values: [
-      merchant,
-      commands.flatMap(({ body }) => body.code ?? []),
-      commands.flatMap(({ body }) => body.external_id ?? []),
-    ],
+      select l.merchant_id, 'external_id', l.external_id, l.id
+      from asked a
+      join locations l on l.merchant_id = a.merchant_id and l.external_id = a.external_id`,
+    records: wantedValues(commands, ['code', 'external_id']),
   };
 }
 
@@ -37,44 +32,36 @@ export function findHolders(
  * it waits for adjustments that were judged on the status as it was.
  */
 export function lockLocations(
-  merchant: MerchantId,
   commands: readonly Command<LocationPatch>[],
-): Statement<LocationRow> {
-  const asked = commands.map(({ operationId, id }) => ({
-    operation_id: operationId,
-    id: lookupId(id),
-  }));
+): SetStatement<LocationRow> {
   return {
     name: 'lock_locations',
     text: `
-      select ${columns} from locations l
-      where l.merchant_id = $1 and l.id in (
-        select a.id from json_to_recordset($2) as a (operation_id text, id text)
-        join operations o on o.merchant_id = $1 and o.id = a.operation_id
-          and o.status = 'claimed')
-      order by l.id
+      select l.merchant_id, ${columns} from locations l
+      where (l.merchant_id, l.id) in (
+        select a.merchant_id, a.id from json_to_recordset($1) as a (merchant_id text, id text))
+      order by l.merchant_id, l.id
       for update of l`,
-    values: [merchant, JSON.stringify(asked)],
+    records: pathIds(commands),
   };
 }
 
 /** In the order of codes: two imports of the same list wait for each other in one order. */
-export function insertLocations(merchant: MerchantId, rows: readonly LocationRow[]): SaveStatement {
+export function insertLocations(rows: readonly LocationRow[]): SetStatement {
   return {
     name: 'insert_locations',
     text: `
       insert into locations (merchant_id, id, name, code, type, status, timezone, external_id,
         metadata, version, created_at, updated_at)
-      select $1, id, name, code, type, status, timezone, external_id,
+      select merchant_id, id, name, code, type, status, timezone, external_id,
         metadata, version, created_at, updated_at
-      from json_populate_recordset(null::locations, $2)
-      order by code, external_id`,
-    values: [merchant, JSON.stringify(rows)],
-    rows: rows.length,
+      from json_populate_recordset(null::locations, $1)
+      order by merchant_id, code, external_id`,
+    records: rows,
   };
 }
 
-export function updateLocations(merchant: MerchantId, rows: readonly LocationRow[]): SaveStatement {
+export function updateLocations(rows: readonly LocationRow[]): SetStatement {
   return {
     name: 'update_locations',
     text: `
@@ -82,10 +69,9 @@ export function updateLocations(merchant: MerchantId, rows: readonly LocationRow
       set name = s.name, code = s.code, type = s.type, status = s.status, timezone = s.timezone,
         external_id = s.external_id, metadata = s.metadata, version = s.version,
         updated_at = s.updated_at
-      from json_populate_recordset(null::locations, $2) s
-      where l.merchant_id = $1 and l.id = s.id`,
-    values: [merchant, JSON.stringify(rows)],
-    rows: rows.length,
+      from json_populate_recordset(null::locations, $1) s
+      where l.merchant_id = s.merchant_id and l.id = s.id`,
+    records: rows,
   };
 }
 

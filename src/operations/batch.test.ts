@@ -89,7 +89,17 @@ describe('a level that stays locked', () => {
       locked,
     ]);
     // Two of them occupy the merchant's workers; what comes meanwhile becomes one large batch.
-    const stuck = ['2', '3', '4'].map((target) => api.post(path, body(locked, target)));
+    const stuck = [];
+    for (const waiting of [1, 2]) {
+      stuck.push(api.post(path, body(locked, `${waiting + 1}`)));
+      await expect
+        .poll(() =>
+          service.db.sql(`select distinct pid from pg_locks where not granted
+          and locktype in ('transactionid', 'tuple')`),
+        )
+        .toHaveLength(waiting);
+    }
+    stuck.push(api.post(path, body(locked, '4')));
     await expect.poll(() => service.service.dispatcher.queued).toBe(1);
     const started = performance.now();
     const innocents = await Promise.all(free.map((product) => api.post(path, body(product, '3'))));

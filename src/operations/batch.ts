@@ -1,29 +1,30 @@
-// One batch, one transaction, two round trips, one commit, whatever its size:
-//   1. begin, claim the keys, read the keys that were there already, load and lock;
-//   2. save the outcomes and the changes, commit.
-// The claim comes before anything mutable is read. Reading the level first gave two different
-// answers to one key for 1,418 of 4,500 operations: a twin sees what its brother has just written.
+// One batch, one transaction, two round trips, one commit, whatever its size and its merchants: find
+// bound keys, lock and load; then bind the other keys to their outcomes, save, commit. What is
+// decided counts only if all of its keys could be bound: a twin decided on what its brother has
+// just written fails at the unique constraint, and the whole batch is run again.
 
-import type { AnyWriteEndpoint, Command, Decision } from '../core/endpoint.ts';
+import type { AnyWriteEndpoint, Command, Decision, Load } from '../core/endpoint.ts';
+import type { MerchantId } from '../core/principal.ts';
 import {
   begin,
   type Connection,
   commit,
   type Result,
   requireCommitted,
-  type SaveStatement,
+  type SetStatement,
   type Statement,
   type Writer,
 } from '../core/statement.ts';
 import {
+  bindKeys,
   type Claim,
-  claimKeys,
   findKeys,
   type KnownOperation,
   type KnownRow,
+  keyText,
+  keyTextOf,
   knownOperation,
   type Outcome,
-  saveOutcomes,
 } from './claim.ts';
 
 /** A write that waits for its batch. */
@@ -34,18 +35,16 @@ export interface Ticket extends Claim {
 
 /** What became of a ticket in a committed batch. */
 export type Settlement =
-  /** It owns its key: this is its first answer. `row` is what it wrote, if it succeeded. */
-  | { readonly kind: 'claimed'; readonly outcome: Outcome; readonly row: unknown }
-  /** Its key was there already. */
-  | { readonly kind: 'known'; readonly operation: KnownOperation }
-  /** The owner it waited for rolled back: run it again. */
-  | { readonly kind: 'unsettled' };
+  /** It has bound its key: this is its first answer. `row` is what it wrote, if it succeeded. */
+  | { readonly kind: 'bound'; readonly outcome: Outcome; readonly row: unknown }
+  /** Its key was bound already. */
+  | { readonly kind: 'known'; readonly operation: KnownOperation };
 
 const rollback: Statement = { name: 'rollback', text: 'rollback', values: [] };
 
 /**
- * Runs tickets of one merchant and one operation type as one transaction. `lockTimeout` (ms)
- * shortens the role's own.
+ * Runs tickets of one operation type as one transaction. `lockTimeout` (ms) shortens the role's
+ * own.
  * @throws DatabaseFailure; nothing is committed then, unless its kind is `lost`, when the same
  *   tickets, run again, find out.
  */
@@ -70,27 +69,58 @@ async function transact(
   tickets: readonly Ticket[],
   lockTimeout: number | undefined,
 ): Promise<Settlement[]> {
-  const [first] = tickets;
-  if (first === undefined) return [];
-  const { endpoint, merchant } = first;
-  const load = endpoint.load(
-    merchant,
-    tickets.map((ticket) => ticket.command),
-  );
-  const now = new Date().toISOString();
+  const loads = loadsOf(tickets);
+  const asked = merged([...loads].map(([merchant, load]) => ({ merchant, ...load })));
+  const sent = asked.filter(({ records }) => records.length > 0);
   const opening = [begin, ...shorterWait(lockTimeout)];
-  const batch = [claimKeys(tickets, now), findKeys(tickets), ...load.statements];
-  const results = await connection.send([...opening, ...batch]);
-  const [claimed, found, ...loaded] = results.slice(opening.length);
-  const owned = new Set(rowsOf<{ id: string }>(claimed).map((row) => row.id));
-  const known = knownByKey(rowsOf<KnownRow>(found), owned);
-  const decided = decide(tickets, owned, endpoint, load.state(loaded.map((result) => result.rows)));
-  if (decided.size === 0) {
-    await connection.send([rollback]);
-  } else {
-    await save(connection, endpoint, merchant, decided);
-  }
+  const statements = [...opening, findKeys(tickets), ...sent.map(asStatement)];
+  const [found, ...answers] = (await connection.send(statements)).slice(opening.length);
+  const known = new Map(
+    rowsOf<KnownRow>(found).map((row) => [keyTextOf(row), knownOperation(row)]),
+  );
+  const rowsOfLoad = new Map(sent.map((one, index) => [one, rowsByMerchant(answers[index])]));
+  const stateOf = (merchant: MerchantId, load: Load<unknown>) =>
+    load.state(asked.map((one) => rowsOfLoad.get(one)?.get(merchant) ?? []));
+  const states = new Map([...loads].map(([merchant, load]) => [merchant, stateOf(merchant, load)]));
+  const now = new Date().toISOString();
+  const decided = decide(tickets, known, states, now);
+  if (decided.size === 0) await connection.send([rollback]);
+  else await save(connection, decided, now);
   return tickets.map((ticket) => settlementOf(ticket, decided, known));
+}
+
+/** What each merchant's commands need. They see no rows of any other merchant. */
+function loadsOf(tickets: readonly Ticket[]): Map<MerchantId, Load<unknown>> {
+  const groups = [...groupBy(tickets, ({ merchant }) => merchant)];
+  return new Map(
+    groups.flatMap(([merchant, own]) => {
+      const commands = own.map(({ command }) => command);
+      return own.slice(0, 1).map(({ endpoint }) => [merchant, endpoint.load(commands)] as const);
+    }),
+  );
+}
+
+/** The statements of all merchants, those of the same name as one. */
+function merged(
+  parts: readonly { merchant: MerchantId; statements: readonly SetStatement[] }[],
+): SetStatement[] {
+  const byName = new Map<string, SetStatement & { records: object[] }>();
+  for (const { merchant, statements } of parts) {
+    for (const { name, text, records } of statements) {
+      const one = byName.get(name) ?? { name, text, records: [] };
+      for (const record of records) one.records.push({ ...record, merchant_id: merchant });
+      byName.set(name, one);
+    }
+  }
+  return [...byName.values()];
+}
+
+function asStatement({ name, text, records }: SetStatement): Statement {
+  return { name, text, values: [JSON.stringify(records)] };
+}
+
+function rowsByMerchant(result: Result | undefined): Map<string, unknown[]> {
+  return groupBy(rowsOf<{ merchant_id: string }>(result), ({ merchant_id }) => merchant_id);
 }
 
 function shorterWait(lockTimeout: number | undefined): Statement[] {
@@ -99,51 +129,47 @@ function shorterWait(lockTimeout: number | undefined): Statement[] {
   return [{ name: 'shorter_wait', text, values: [`${lockTimeout}ms`] }];
 }
 
-/** In arrival order, each command seeing what those before it decided. */
+/** In arrival order, each command seeing what those of its merchant before it decided. */
 function decide(
   tickets: readonly Ticket[],
-  owned: ReadonlySet<string>,
-  endpoint: AnyWriteEndpoint,
-  state: unknown,
-): Map<string, Decision<unknown>> {
-  const now = new Date().toISOString();
-  const decided = new Map<string, Decision<unknown>>();
-  for (const { operationId, command } of tickets) {
-    if (owned.has(operationId)) {
-      decided.set(operationId, endpoint.decide(state, command, now));
-    }
+  known: ReadonlyMap<string, KnownOperation>,
+  states: ReadonlyMap<MerchantId, unknown>,
+  now: string,
+): Map<Ticket, Decision<unknown>> {
+  const decided = new Map<Ticket, Decision<unknown>>();
+  for (const ticket of tickets) {
+    if (known.has(keyText(ticket))) continue;
+    const { endpoint, merchant, command } = ticket;
+    decided.set(ticket, endpoint.decide(states.get(merchant), command, now));
   }
   return decided;
 }
 
 async function save(
   connection: Connection,
-  endpoint: AnyWriteEndpoint,
-  merchant: Ticket['merchant'],
-  decided: ReadonlyMap<string, Decision<unknown>>,
+  decided: ReadonlyMap<Ticket, Decision<unknown>>,
+  now: string,
 ): Promise<void> {
-  const outcomes = [...decided].map(([operationId, decision]) => ({
-    operationId,
-    outcome: outcomeOf(decision),
-  }));
-  const changes = [...decided.values()].flatMap((decision) =>
-    decision.kind === 'succeeded' ? [decision.change] : [],
+  const all = [...decided].map(([claim, decision]) => ({ claim, outcome: outcomeOf(decision) }));
+  const succeeded = [...decided].flatMap(([{ merchant, endpoint }, decision]) =>
+    decision.kind === 'succeeded' ? [{ merchant, endpoint, change: decision.change }] : [],
   );
-  const statements = [
-    saveOutcomes(merchant, outcomes),
-    ...(changes.length === 0 ? [] : endpoint.save(merchant, changes)),
-  ];
+  const parts = [...groupBy(succeeded, ({ merchant }) => merchant)].map(([merchant, own]) => ({
+    merchant,
+    statements: own[0]?.endpoint.save(own.map(({ change }) => change)) ?? [],
+  }));
+  const statements = [bindKeys(all, now), ...merged(parts)];
   const results = await connection.send([...statements.map(expectingRows), commit]);
   requireCommitted(results.at(-1));
 }
 
 /** The statement with its own check of how many rows it changed: no extra trip is needed. */
-function expectingRows(statement: SaveStatement): Statement {
+function expectingRows({ name, text, records }: SetStatement): Statement {
   return {
-    name: statement.name,
-    text: `with saved as (${statement.text} returning 1)
-      select expect_rows((select count(*) from saved), $${statement.values.length + 1}::bigint)`,
-    values: [...statement.values, statement.rows],
+    name,
+    text: `with saved as (${text} returning 1)
+      select expect_rows((select count(*) from saved), $2::bigint)`,
+    values: [JSON.stringify(records), records.length],
   };
 }
 
@@ -155,34 +181,30 @@ function outcomeOf(decision: Decision<unknown>): Outcome {
 
 function settlementOf(
   ticket: Ticket,
-  decided: ReadonlyMap<string, Decision<unknown>>,
+  decided: ReadonlyMap<Ticket, Decision<unknown>>,
   known: ReadonlyMap<string, KnownOperation>,
 ): Settlement {
-  const decision = decided.get(ticket.operationId);
+  const decision = decided.get(ticket);
   if (decision !== undefined) {
     const row = decision.kind === 'succeeded' ? ticket.endpoint.row(decision.change) : undefined;
-    return { kind: 'claimed', outcome: outcomeOf(decision), row };
+    return { kind: 'bound', outcome: outcomeOf(decision), row };
   }
-  const operation = known.get(keyWithinBatch(ticket.credentialId, ticket.keyHash));
-  return operation === undefined ? { kind: 'unsettled' } : { kind: 'known', operation };
-}
-
-function knownByKey(
-  rows: readonly KnownRow[],
-  owned: ReadonlySet<string>,
-): Map<string, KnownOperation> {
-  return new Map(
-    rows
-      .filter((row) => !owned.has(row.id))
-      .map((row) => [keyWithinBatch(row.credential_id, row.key_hash), knownOperation(row)]),
-  );
-}
-
-/** A batch is of one merchant and one type, so these two tell its keys apart. */
-function keyWithinBatch(credentialId: string, keyHash: Buffer): string {
-  return `${credentialId} ${keyHash.toString('base64')}`;
+  const operation = known.get(keyText(ticket));
+  if (operation === undefined) throw new Error(`nothing became of ${ticket.operationId}`);
+  return { kind: 'known', operation };
 }
 
 function rowsOf<Row>(result: Result | undefined): readonly Row[] {
   return (result?.rows ?? []) as readonly Row[];
+}
+
+function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {
+  const groups = new Map<Key, Item[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return groups;
 }

@@ -1,10 +1,10 @@
-// The statements of a batch that concern keys: claim them, read what was claimed before, and write
-// the outcomes. A command owns its key if and only if its own operation ID comes back from `claim`.
+// The statements of a batch that concern keys: find what is bound already, and bind the rest, each
+// with its outcome. A key is bound by inserting its operation: the unique constraint lets one win.
 
 import type { OperationType } from '../core/contract.ts';
 import type { MerchantId } from '../core/principal.ts';
 import type { Detail, ProblemCode } from '../core/problem.ts';
-import type { SaveStatement, Statement } from '../core/statement.ts';
+import type { SetStatement, Statement } from '../core/statement.ts';
 import { fingerprintVersion } from './fingerprint.ts';
 
 /** A key as the unique constraint knows it. */
@@ -15,7 +15,7 @@ export interface KeyIdentity {
   readonly keyHash: Buffer;
 }
 
-/** A claim to a key, for the request that proposes it. */
+/** What a request would bind its key to. */
 export interface Claim extends KeyIdentity {
   readonly operationId: string;
   readonly fingerprint: Buffer;
@@ -23,7 +23,7 @@ export interface Claim extends KeyIdentity {
   readonly requestId: string;
 }
 
-/** A key that has its outcome, in this transaction's past. */
+/** A key that is bound. */
 export interface KnownOperation {
   readonly id: string;
   readonly fingerprint: Buffer;
@@ -38,41 +38,11 @@ export type Outcome =
       readonly details: readonly Detail[];
     };
 
-/**
- * Inserts an operation row per key, in the order of the unique constraint, so that two processes
- * never wait for each other in a circle. A key that a running transaction holds is waited for.
- */
-export function claimKeys(claims: readonly Claim[], now: string): Statement<{ id: string }> {
-  const rows = claims.map((claim) => ({
-    merchant_id: claim.merchant,
-    id: claim.operationId,
-    credential_id: claim.credentialId,
-    type: claim.type,
-    key_hash: hex(claim.keyHash),
-    fingerprint: hex(claim.fingerprint),
-    fingerprint_version: fingerprintVersion,
-    location_id: claim.locationId ?? null,
-    request_id: claim.requestId,
-    created_at: now,
-  }));
-  return {
-    name: 'claim_keys',
-    text: `
-      insert into operations (merchant_id, id, credential_id, type, key_hash, fingerprint,
-        fingerprint_version, status, location_id, request_id, created_at)
-      select merchant_id, id, credential_id, type, key_hash, fingerprint,
-        fingerprint_version, 'claimed', location_id, request_id, created_at
-      from json_populate_recordset(null::operations, $1)
-      order by merchant_id, credential_id, type, key_hash
-      on conflict (merchant_id, credential_id, type, key_hash) do nothing
-      returning id`,
-    values: [JSON.stringify(rows)],
-  };
-}
-
 export interface KnownRow {
+  readonly merchant_id: string;
   readonly id: string;
   readonly credential_id: string;
+  readonly type: string;
   readonly key_hash: Buffer;
   readonly fingerprint: Buffer;
   readonly status: string;
@@ -81,10 +51,7 @@ export interface KnownRow {
   readonly error_details: readonly Detail[] | null;
 }
 
-/**
- * Reads the rows of keys, whoever claimed them. It runs as a statement of its own after the claim:
- * only a new snapshot sees the row that the claim has just waited for.
- */
+/** Reads the operations of keys, whoever bound them. */
 export function findKeys(keys: readonly KeyIdentity[]): Statement<KnownRow> {
   const rows = keys.map((key) => ({
     merchant_id: key.merchant,
@@ -95,9 +62,10 @@ export function findKeys(keys: readonly KeyIdentity[]): Statement<KnownRow> {
   return {
     name: 'find_keys',
     text: `
-      select o.id, o.credential_id, o.key_hash, o.fingerprint, o.status, o.resource_id,
-        o.error_code, o.error_details
-      from json_populate_recordset(null::operations, $1) k
+      select o.merchant_id, o.id, o.credential_id, o.type, o.key_hash, o.fingerprint, o.status,
+        o.resource_id, o.error_code, o.error_details
+      from json_to_recordset($1)
+        as k (merchant_id text, credential_id text, type text, key_hash bytea)
       join operations o using (merchant_id, credential_id, type, key_hash)`,
     values: [JSON.stringify(rows)],
   };
@@ -120,37 +88,56 @@ export function knownOperation(row: KnownRow): KnownOperation {
   throw new Error(`operation ${id} has no outcome`);
 }
 
-/** Gives every claimed row of the batch its outcome. */
-export function saveOutcomes(
-  merchant: MerchantId,
-  outcomes: readonly { readonly operationId: string; readonly outcome: Outcome }[],
-): SaveStatement {
-  const rows = outcomes.map(({ operationId, outcome }) =>
-    outcome.status === 'succeeded'
-      ? { id: operationId, status: outcome.status, resource_id: outcome.resourceId }
-      : {
-          id: operationId,
-          status: outcome.status,
-          error_code: outcome.code,
-          error_details: outcome.details,
-        },
-  );
+/**
+ * Binds keys to their outcomes. In the order of the unique constraint, so that two processes never
+ * wait for each other in a circle. A key that a running transaction is about to bind is waited for;
+ * once it has, this fails as `taken`, and with it all that was decided in its transaction.
+ */
+export function bindKeys(
+  bound: readonly { readonly claim: Claim; readonly outcome: Outcome }[],
+  now: string,
+): SetStatement {
   return {
-    name: 'save_outcomes',
+    name: 'bind_keys',
     text: `
-      update operations o
-      set status = s.status, resource_id = s.resource_id, error_code = s.error_code,
-        error_details = s.error_details
-      from json_populate_recordset(null::operations, $2) s
-      where o.merchant_id = $1 and o.id = s.id and o.status = 'claimed'`,
-    values: [merchant, JSON.stringify(rows)],
-    rows: outcomes.length,
+      insert into operations (merchant_id, id, credential_id, type, key_hash, fingerprint,
+        fingerprint_version, status, resource_id, error_code, error_details, location_id,
+        request_id, created_at)
+      select merchant_id, id, credential_id, type, key_hash, fingerprint,
+        fingerprint_version, status, resource_id, error_code, error_details, location_id,
+        request_id, created_at
+      from json_populate_recordset(null::operations, $1)
+      order by merchant_id, credential_id, type, key_hash`,
+    records: bound.map(({ claim, outcome }) => ({
+      merchant_id: claim.merchant,
+      id: claim.operationId,
+      credential_id: claim.credentialId,
+      type: claim.type,
+      key_hash: hex(claim.keyHash),
+      fingerprint: hex(claim.fingerprint),
+      fingerprint_version: fingerprintVersion,
+      location_id: claim.locationId ?? null,
+      request_id: claim.requestId,
+      created_at: now,
+      ...columnsOf(outcome),
+    })),
   };
+}
+
+function columnsOf(outcome: Outcome): object {
+  return outcome.status === 'succeeded'
+    ? { status: outcome.status, resource_id: outcome.resourceId }
+    : { status: outcome.status, error_code: outcome.code, error_details: outcome.details };
 }
 
 /** How a key reads inside one process: no two keys give the same text. */
 export function keyText(key: KeyIdentity): string {
   return `${key.merchant} ${key.credentialId} ${key.type} ${key.keyHash.toString('base64')}`;
+}
+
+/** The same for a row. */
+export function keyTextOf(row: KnownRow): string {
+  return `${row.merchant_id} ${row.credential_id} ${row.type} ${row.key_hash.toString('base64')}`;
 }
 
 function hex(bytes: Buffer): string {

@@ -54,6 +54,9 @@ export class Dispatcher {
   /** First requests under way, by key. A twin waits here, so that no batch waits for its own. */
   readonly #flights = new Map<string, Promise<KnownOperation | undefined>>();
   #idleWorkers: number;
+  /** When a batch last began. */
+  #begunAt = 0;
+  #patience: NodeJS.Timeout | undefined;
 
   constructor(options: DispatchOptions) {
     this.#options = options;
@@ -79,13 +82,13 @@ export class Dispatcher {
         continue;
       }
       const settlement = await this.#fly(key, request);
-      if (settlement.kind === 'claimed') return this.#first(request, settlement);
-      if (settlement.kind === 'known') return this.#replay(request, settlement.operation);
+      if (settlement.kind === 'bound') return this.#first(request, settlement);
+      return this.#replay(request, settlement.operation);
     }
     throw new Problem('operation_in_progress', { headers: { 'Retry-After': '1' } });
   }
 
-  /** What a key is bound to, without claiming it. A twin in flight is waited for. */
+  /** What a key is bound to. A twin in flight is waited for. */
   async lookUp(key: KeyIdentity): Promise<KnownOperation | undefined> {
     const flight = this.#flights.get(keyText(key));
     const inFlight = flight === undefined ? undefined : await withinTwinWait(flight);
@@ -114,35 +117,54 @@ export class Dispatcher {
       const settle = (result: Settlement | Problem) =>
         result instanceof Problem ? reject(result) : resolve(result);
       this.#queue.add(request.merchant, request.type, { ticket, settle });
-      this.#startWorker();
+      this.#startWorkers();
     });
   }
 
-  #startWorker(): void {
-    if (this.#idleWorkers === 0) return;
-    const batch = this.#queue.take();
-    if (batch === undefined) return;
-    this.#idleWorkers -= 1;
-    void this.#run(batch.items).finally(() => {
-      batch.done();
-      this.#idleWorkers += 1;
-      // Finishing may have unblocked a merchant as well as freed a worker.
-      this.#startWorker();
-      this.#startWorker();
-    });
+  /**
+   * One batch at a time, as long as batches are quick: what comes meanwhile makes the next one
+   * larger, and a large one costs less per command. Another worker starts when a full batch waits,
+   * or when the last one that started is slow, because of a lock or a disk.
+   */
+  #startWorkers(): void {
+    while (this.#idleWorkers > 0 && this.#queue.length > 0) {
+      const isIdle = this.#idleWorkers === this.#options.workers;
+      const wait = this.#begunAt + limits.batchPatience - performance.now();
+      if (!isIdle && wait > 0 && this.#queue.length < limits.batchCommandsMax) {
+        this.#patience ??= setTimeout(() => {
+          this.#patience = undefined;
+          this.#startWorkers();
+        }, wait);
+        return;
+      }
+      const batch = this.#queue.take();
+      if (batch === undefined) return;
+      this.#begunAt = performance.now();
+      this.#idleWorkers -= 1;
+      void this.#run(batch.items).finally(() => {
+        batch.done();
+        this.#idleWorkers += 1;
+        this.#startWorkers();
+      });
+    }
   }
 
   async #run(pending: readonly Pending[]): Promise<void> {
     const byTicket = new Map(pending.map((one) => [one.ticket, one]));
     const started = performance.now();
-    await settleBatch(this.#options.writer, [...byTicket.keys()], (ticket, result) =>
-      byTicket.get(ticket)?.settle(result),
-    );
+    await settleBatch(this.#options.writer, [...byTicket.keys()], (ticket, result) => {
+      const { merchant, type } = ticket;
+      const one = byTicket.get(ticket);
+      if (one === undefined) return;
+      if (result === 'apart') return this.#queue.addApart(merchant, type, one);
+      if (!(result instanceof Problem)) this.#queue.endApart(merchant);
+      one.settle(result);
+    });
     const type = pending[0]?.ticket.type ?? '';
     this.#options.onBatch?.(type, pending.length, (performance.now() - started) / 1000);
   }
 
-  #first(request: WriteRequest, settlement: Settlement & { kind: 'claimed' }): WriteAnswer {
+  #first(request: WriteRequest, settlement: Settlement & { kind: 'bound' }): WriteAnswer {
     const { operationId } = request.command;
     const { outcome, row } = settlement;
     if (outcome.status === 'rejected') {
@@ -190,8 +212,7 @@ export function keyReused(known: KnownOperation): Problem {
   });
 }
 
-function operationOf(request: WriteRequest, settlement: Settlement): KnownOperation | undefined {
-  if (settlement.kind === 'unsettled') return undefined;
+function operationOf(request: WriteRequest, settlement: Settlement): KnownOperation {
   if (settlement.kind === 'known') return settlement.operation;
   const { fingerprint, command } = request;
   return { id: command.operationId, fingerprint, outcome: settlement.outcome };

@@ -40,14 +40,53 @@ const min = limits.queuedPerMerchantMin;
 const max = limits.queuedPerMerchantMax;
 
 describe('merchants that share workers', () => {
-  test('are served by turns, however much one of them has queued', () => {
+  test('share a batch, however much one of them has queued', () => {
     const queue = new FairQueue<string>(1);
     add(queue, 'a', 5 * size);
     add(queue, 'b', 1);
-    add(queue, 'c', 2);
-    const firsts = run(queue, 7).map(([first]) => first);
-    expect(firsts).toEqual([`a1`, 'b1', 'c1', ...[1, 2, 3, 4].map((n) => `a${n * size + 1}`)]);
+    add(queue, 'c', size);
+    const [first = [], second = []] = run(queue, 2);
+    const share = Math.ceil(size / 3);
+    expect(first).toHaveLength(size);
+    expect(first.filter((item) => item.startsWith('b'))).toEqual(['b1']);
+    expect(first.slice(0, share).at(-1)).toBe(`a${share}`);
+    expect(first.filter((item) => item.startsWith('c'))).toHaveLength(size - share - 1);
+    // What each of them left goes on where it stopped.
+    expect(second.slice(0, 1)).toEqual([`a${share + 1}`]);
+    expect(second.filter((item) => item.startsWith('c'))).toHaveLength(share + 1);
+    expect(run(queue, 5).flat()).toHaveLength(6 * size + 1 - 2 * size);
     expect(queue.length).toBe(0);
+  });
+
+  test('never share a batch with another type, and types take turns', () => {
+    const queue = new FairQueue<string>(1);
+    add(queue, 'a', 2, 'one');
+    add(queue, 'b', 1, 'other');
+    add(queue, 'c', 1, 'one');
+    expect(run(queue, 2)).toEqual([['a1', 'a2', 'c1'], ['b1']]);
+  });
+
+  test('take turns to be first when more of them wait than there is room', () => {
+    const queue = new FairQueue<string>(1);
+    const merchants = Array.from({ length: size + 2 }, (_, n) => `${n}-`);
+    for (const merchant of merchants) add(queue, merchant, 2);
+    const [first = [], second = []] = run(queue, 2);
+    expect(first).toEqual(merchants.slice(0, size).map((merchant) => `${merchant}1`));
+    expect(second.slice(0, 3)).toEqual([`${size}-1`, `${size + 1}-1`, '0-2']);
+  });
+
+  test('do not share with one that was set apart, until it has been served', () => {
+    const queue = new FairQueue<string>(4);
+    queue.addApart('a', 'adjust', 'a0');
+    add(queue, 'a', 1);
+    add(queue, 'b', 1);
+    expect([queue.take()?.items, queue.take()?.items]).toEqual([['a0', 'a1'], ['b1']]);
+    add(queue, 'b', 1);
+    add(queue, 'a', 1);
+    expect(queue.take()?.items).toEqual(['b1']);
+    queue.endApart('a');
+    add(queue, 'c', 1);
+    expect(queue.take()?.items).toEqual(['a1', 'c1']);
   });
 
   test('hold half of them each, and the other half serves who comes', () => {
@@ -95,9 +134,8 @@ describe('a merchant', () => {
     const moved = queue.take();
     expect(queue.length).toBe(max - 3 * size);
     expect(refusalOf(queue, 'a')?.code).toBe('service_unavailable');
-    expect(refusalOf(queue, 'b')).toBeUndefined();
     moved?.done();
-    run(queue, 4, duration);
+    run(queue, 3, duration);
     expect(queue.length).toBe(min);
     expect(refusalOf(queue, 'a')).toBeUndefined();
     run(queue, 3);

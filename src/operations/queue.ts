@@ -1,6 +1,7 @@
-// Who runs next. Writes wait in one group per merchant and operation type; the oldest group goes
-// first, its rest to the tail, so merchants take turns, and no merchant holds more than half of the
-// workers. No timer: an idle service runs a write at once, a busy one batches what has waited.
+// Who runs next. Writes wait in one group per merchant and operation type. A batch is of one type:
+// the oldest group goes first, and groups of other merchants with the same type share its room, so
+// merchants take turns. No merchant holds more than half of the workers. One that has kept others
+// waiting gets batches of its own until one of them has gone well.
 
 import { limits } from '../core/limits.ts';
 import { Problem } from '../core/problem.ts';
@@ -8,19 +9,27 @@ import { Problem } from '../core/problem.ts';
 interface Group<Item> {
   readonly name: string;
   readonly merchant: string;
+  readonly type: string;
   readonly waiting: Item[];
-  isQueued: boolean;
   /** When a batch last left it; at first, when it began. */
   movedAt: number;
   /** How long it takes to move up by one place (ms), a moving average. */
   pace: number;
 }
 
+/** What may run as one transaction. */
+export interface QueuedBatch<Item> {
+  readonly items: readonly Item[];
+  /** Must be called once it has run. */
+  done(): void;
+}
+
 export class FairQueue<Item> {
+  /** Groups in which somebody waits, in the order of their turns. */
   readonly #groups = new Map<string, Group<Item>>();
-  readonly #order: Group<Item>[] = [];
   readonly #running = new Map<string, number>();
   readonly #queuedBy = new Map<string, number>();
+  readonly #apart = new Set<string>();
   readonly #runningPerMerchantMax: number;
   #queued = 0;
 
@@ -38,38 +47,75 @@ export class FairQueue<Item> {
    */
   add(merchant: string, type: string, item: Item): void {
     const queuedBy = this.#queuedBy.get(merchant) ?? 0;
-    const name = `${merchant} ${type}`;
     const now = performance.now();
     if (
       this.#queued >= limits.queuedTotalMax ||
       queuedBy >= limits.queuedPerMerchantMax ||
-      (queuedBy >= limits.queuedPerMerchantMin && this.#waitIn(name, now) > limits.queueWaitMax)
+      (queuedBy >= limits.queuedPerMerchantMin &&
+        this.#waitIn(nameOf(merchant, type), now) > limits.queueWaitMax)
     ) {
       throw overloaded();
     }
-    const group = this.#groupOf(name, merchant, now);
-    group.waiting.push(item);
-    this.#queuedBy.set(merchant, queuedBy + 1);
-    this.#queued += 1;
-    this.#enqueue(group);
+    this.#groupOf(merchant, type, now).waiting.push(item);
+    this.#count(merchant, 1);
   }
 
-  /** The next batch that may run now. `done` must be called once it has. */
-  take(): { readonly items: readonly Item[]; done(): void } | undefined {
-    const index = this.#order.findIndex(
-      (group) => (this.#running.get(group.merchant) ?? 0) < this.#runningPerMerchantMax,
+  /** Takes an item back into the line, once its batch has kept it waiting for another merchant. */
+  addApart(merchant: string, type: string, item: Item): void {
+    this.#apart.add(merchant);
+    this.#groupOf(merchant, type, performance.now()).waiting.push(item);
+    this.#count(merchant, 1);
+  }
+
+  /** The merchant's batches go well: it may share them again. */
+  endApart(merchant: string): void {
+    this.#apart.delete(merchant);
+  }
+
+  /** The next batch that may run now. */
+  take(): QueuedBatch<Item> | undefined {
+    const [first, ...others] = [...this.#groups.values()].filter(
+      ({ merchant }) => (this.#running.get(merchant) ?? 0) < this.#runningPerMerchantMax,
     );
-    const [group] = index < 0 ? [] : this.#order.splice(index, 1);
-    if (group === undefined) return undefined;
-    group.isQueued = false;
-    const items = group.waiting.splice(0, limits.batchCommandsMax);
+    if (first === undefined) return undefined;
+    const sharers = this.#apart.has(first.merchant)
+      ? []
+      : others.filter(({ type, merchant }) => type === first.type && !this.#apart.has(merchant));
+    const groups = [first, ...sharers];
+    const items: Item[] = [];
+    const merchants = new Set<string>();
+    // Each gets its share of the room that is left; who has more to do gets what others leave.
+    for (const [index, group] of groups.slice(0, limits.batchCommandsMax).entries()) {
+      const room = limits.batchCommandsMax - items.length;
+      const share = Math.ceil(room / (groups.length - index));
+      items.push(...this.#takeFrom(group, share));
+      merchants.add(group.merchant);
+    }
+    for (const group of groups) {
+      items.push(...this.#takeFrom(group, limits.batchCommandsMax - items.length));
+      if (items.length === limits.batchCommandsMax) break;
+    }
+    for (const merchant of merchants) adjust(this.#running, merchant, 1);
+    const done = () => {
+      for (const merchant of merchants) adjust(this.#running, merchant, -1);
+    };
+    return { items, done };
+  }
+
+  /** What is left goes to the end of the line. */
+  #takeFrom(group: Group<Item>, most: number): Item[] {
+    const items = group.waiting.splice(0, most);
+    if (items.length === 0) return items;
     notePace(group, items.length);
-    this.#queued -= items.length;
-    adjust(this.#queuedBy, group.merchant, -items.length);
-    adjust(this.#running, group.merchant, 1);
-    if (group.waiting.length > 0) this.#enqueue(group);
-    else this.#groups.delete(group.name);
-    return { items, done: () => adjust(this.#running, group.merchant, -1) };
+    this.#groups.delete(group.name);
+    if (group.waiting.length > 0) this.#groups.set(group.name, group);
+    this.#count(group.merchant, -items.length);
+    return items;
+  }
+
+  #count(merchant: string, by: number): void {
+    this.#queued += by;
+    adjust(this.#queuedBy, merchant, by);
   }
 
   /** How long the next in a group will wait, as it has moved, or as it has stood still since. */
@@ -80,20 +126,19 @@ export class FairQueue<Item> {
     return group.waiting.length * Math.max(group.pace, (now - group.movedAt) / atOnce);
   }
 
-  #groupOf(name: string, merchant: string, now: number): Group<Item> {
+  #groupOf(merchant: string, type: string, now: number): Group<Item> {
+    const name = nameOf(merchant, type);
     let group = this.#groups.get(name);
     if (group === undefined) {
-      group = { name, merchant, waiting: [], isQueued: false, movedAt: now, pace: 0 };
+      group = { name, merchant, type, waiting: [], movedAt: now, pace: 0 };
       this.#groups.set(name, group);
     }
     return group;
   }
+}
 
-  #enqueue(group: Group<Item>): void {
-    if (group.isQueued) return;
-    group.isQueued = true;
-    this.#order.push(group);
-  }
+function nameOf(merchant: string, type: string): string {
+  return `${merchant} ${type}`;
 }
 
 function notePace(group: Group<unknown>, moved: number): void {

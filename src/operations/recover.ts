@@ -14,7 +14,8 @@ export interface TimedTicket extends Ticket {
   readonly deadline: number;
 }
 
-export type Settle = (ticket: TimedTicket, result: Settlement | Problem) => void;
+/** `apart`: not run, for it waited together with other merchants; to be run without them. */
+export type Settle = (ticket: TimedTicket, result: Settlement | Problem | 'apart') => void;
 
 /** A part of a batch that is still to be run. */
 interface Part {
@@ -28,8 +29,10 @@ interface Part {
  *
  * | failure | what is done |
  * | --- | --- |
+ * | a key was taken meanwhile | the same batch again, at once: it finds the operation |
  * | conflict, connection lost | the same batch again, at most twice; then halved |
  * | refused, a bug | halved until the culprit is alone: 500 for it |
+ * | lock or statement time-out, several merchants | after a short wait: each is run apart |
  * | lock or statement time-out | halved, with short waits; alone: 503 operation_in_progress |
  * | server away | 503 for all |
  *
@@ -41,19 +44,25 @@ export async function settleBatch(
   tickets: readonly TimedTicket[],
   settle: Settle,
 ): Promise<void> {
-  const parts: Part[] = [{ tickets, attempt: 0, lockTimeout: undefined }];
+  const lockTimeout = isShared(tickets) ? limits.sharedLockTimeout : undefined;
+  const parts: Part[] = [{ tickets, attempt: 0, lockTimeout }];
   for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
     const live = dropExpired(part.tickets, settle);
     if (live.length === 0) continue;
     try {
       const settlements = await runBatch(writer, live, part.lockTimeout);
       for (const [index, ticket] of live.entries()) {
-        settle(ticket, settlements[index] ?? { kind: 'unsettled' });
+        const settlement = settlements[index];
+        if (settlement !== undefined) settle(ticket, settlement);
       }
     } catch (error) {
       parts.push(...(await aftermath({ ...part, tickets: live }, error, settle)));
     }
   }
+}
+
+function isShared(tickets: readonly Ticket[]): boolean {
+  return tickets.some(({ merchant }) => merchant !== tickets[0]?.merchant);
 }
 
 function dropExpired(tickets: readonly TimedTicket[], settle: Settle): TimedTicket[] {
@@ -68,10 +77,16 @@ function dropExpired(tickets: readonly TimedTicket[], settle: Settle): TimedTick
 async function aftermath(part: Part, error: unknown, settle: Settle): Promise<Part[]> {
   const { tickets, attempt } = part;
   const kind = error instanceof DatabaseFailure ? error.kind : 'refused';
+  // Each time one more of the keys is known, so this comes to an end.
+  if (kind === 'taken') return [part];
   const mayRepeat = kind === 'conflict' || kind === 'lost';
   if (mayRepeat && attempt < limits.batchRetriesMax) {
     await sleep(Math.random() * 20 * 2 ** attempt);
     return [{ ...part, attempt: attempt + 1 }];
+  }
+  if (kind === 'timeout' && isShared(tickets)) {
+    for (const ticket of tickets) settle(ticket, 'apart');
+    return [];
   }
   const isUnreachable = kind === 'away' || kind === 'lost';
   if (tickets.length > 1 && !isUnreachable) {

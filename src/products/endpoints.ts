@@ -26,12 +26,12 @@ type ProductWrite<Body> = WriteEndpoint<Body, ProductDrafts, Edit<ProductRow>, P
 const createProduct: ProductWrite<ProductFields> = {
   contract: contract.createProduct,
   check: (body) => priceFaults(body.price),
-  load: (merchant, commands) => ({
-    statements: [store.findHolders(merchant, commands)],
+  load: (commands) => ({
+    statements: [store.findHolders(commands)],
     state: ([holders = []]) => ({ ...draftsOf([], holders as Holder[]), moved: new Set() }),
   }),
   decide: decideCreate,
-  save: (merchant, edits) => saveLast(edits, (rows) => store.insertProducts(merchant, rows)),
+  save: (edits) => saveLast(edits, store.insertProducts),
   row: (edit) => edit.row,
   find: store.findProducts,
   present: presentProduct,
@@ -40,14 +40,14 @@ const createProduct: ProductWrite<ProductFields> = {
 const updateProduct: ProductWrite<ProductPatch> = {
   contract: contract.updateProduct,
   check: (body) => priceFaults(body.price),
-  load(merchant, commands) {
+  load(commands) {
     const crossing = commands.filter(concernsInventory);
     return {
       statements: [
-        store.lockProducts(merchant, commands),
-        store.lockProductsFully(merchant, crossing),
-        store.lockLevels(merchant, crossing),
-        store.findHolders(merchant, commands),
+        store.lockProducts(commands),
+        store.lockProductsFully(crossing),
+        store.lockLevels(crossing),
+        store.findHolders(commands),
       ],
       state: ([rows = [], , moved = [], holders = []]) => ({
         ...draftsOf(rows as ProductRow[], holders as Holder[]),
@@ -56,7 +56,7 @@ const updateProduct: ProductWrite<ProductPatch> = {
     };
   },
   decide: decideUpdate,
-  save: (merchant, edits) => saveLast(edits, (rows) => store.updateProducts(merchant, rows)),
+  save: (edits) => saveLast(edits, store.updateProducts),
   row: (edit) => edit.row,
   find: store.findProducts,
   present: presentProduct,

@@ -1,13 +1,12 @@
-// The statements of products. A statement that locks joins the operations this transaction has
-// claimed (`status = 'claimed'`: no committed row has that), so that a replay locks nothing. Lock
-// order: products by ID, fully where adjustments must not cross, then levels as adjustments do.
+// The statements of products. Writes work on records of several merchants at once. Lock order:
+// products by ID, fully where adjustments must not cross, then levels as adjustments do.
 
 import type { Command } from '../core/endpoint.ts';
 import { searchQuery, searchText } from '../core/format.ts';
 import { idFloor, lookupId } from '../core/id.ts';
 import type { MerchantId } from '../core/principal.ts';
-import type { Holder } from '../core/revision.ts';
-import type { SaveStatement, Statement } from '../core/statement.ts';
+import { type Holder, pathIds, wantedValues } from '../core/revision.ts';
+import type { SetStatement, Statement } from '../core/statement.ts';
 import type { ProductPatch, ProductRow } from './edit.ts';
 
 const columns = `p.id, p.name, p.description, p.sku, p.barcode, p.status, p.inventory_tracked,
@@ -17,62 +16,47 @@ const columns = `p.id, p.name, p.description, p.sku, p.barcode, p.status, p.inve
   p.external_id, p.metadata, p.version, p.created_at, p.updated_at`;
 
 /** Who holds the SKUs and external IDs that the commands want. */
-export function findHolders(
-  merchant: MerchantId,
-  commands: readonly Command<ProductPatch>[],
-): Statement<Holder> {
+export function findHolders(commands: readonly Command<ProductPatch>[]): SetStatement<Holder> {
   return {
     name: 'find_product_holders',
     text: `
-      select 'sku' as field, p.sku as value, p.id from products p
-      where p.merchant_id = $1 and p.sku = any ($2)
+      with asked as (
+        select * from json_to_recordset($1) as a (merchant_id text, sku text, external_id text))
+      select p.merchant_id, 'sku' as field, p.sku as value, p.id
+      from asked a join products p on p.merchant_id = a.merchant_id and p.sku = a.sku
       union all
-      select 'external_id', p.external_id, p.id from products p
-      where p.merchant_id = $1 and p.external_id = any ($3)`,
-    values: [
-      merchant,
-      commands.flatMap(({ body }) => body.sku ?? []),
-      commands.flatMap(({ body }) => body.external_id ?? []),
-    ],
+      select p.merchant_id, 'external_id', p.external_id, p.id
+      from asked a
+      join products p on p.merchant_id = a.merchant_id and p.external_id = a.external_id`,
+    records: wantedValues(commands, ['sku', 'external_id']),
   };
 }
 
-/** The products of those commands that this transaction has claimed. */
-const claimedProducts = `(
-  select a.id from json_to_recordset($2) as a (operation_id text, id text)
-  join operations o on o.merchant_id = $1 and o.id = a.operation_id and o.status = 'claimed')`;
-
-function asked(commands: readonly Command[]): string {
-  return JSON.stringify(
-    commands.map(({ operationId, id }) => ({ operation_id: operationId, id: lookupId(id) })),
-  );
-}
+const asked = `(
+  select a.merchant_id, a.id from json_to_recordset($1) as a (merchant_id text, id text))`;
 
 /** Locks the products, in the order of IDs, and reads them as they are once locked. */
-export function lockProducts(
-  merchant: MerchantId,
-  commands: readonly Command[],
-): Statement<ProductRow> {
+export function lockProducts(commands: readonly Command[]): SetStatement<ProductRow> {
   return {
     name: 'lock_products',
     text: `
-      select ${columns} from products p
-      where p.merchant_id = $1 and p.id in ${claimedProducts}
-      order by p.id
+      select p.merchant_id, ${columns} from products p
+      where (p.merchant_id, p.id) in ${asked}
+      order by p.merchant_id, p.id
       for no key update of p`,
-    values: [merchant, asked(commands)],
+    records: pathIds(commands),
   };
 }
 
 /** Also keeps new levels from being made, which share a lock on the product's key. */
-export function lockProductsFully(merchant: MerchantId, commands: readonly Command[]): Statement {
+export function lockProductsFully(commands: readonly Command[]): SetStatement {
   return {
     name: 'lock_products_fully',
     text: `
-      select from products p where p.merchant_id = $1 and p.id in ${claimedProducts}
-      order by p.id
+      select p.merchant_id from products p where (p.merchant_id, p.id) in ${asked}
+      order by p.merchant_id, p.id
       for update of p`,
-    values: [merchant, asked(commands)],
+    records: pathIds(commands),
   };
 }
 
@@ -80,20 +64,17 @@ export function lockProductsFully(merchant: MerchantId, commands: readonly Comma
  * Locks the levels of products and says which products have moved. An adjustment that comes after
  * waits here and then reads the product anew; one that came before has committed.
  */
-export function lockLevels(
-  merchant: MerchantId,
-  commands: readonly Command[],
-): Statement<{ product_id: string }> {
+export function lockLevels(commands: readonly Command[]): SetStatement<{ product_id: string }> {
   return {
     name: 'lock_levels_of_products',
     text: `
       with locked as (
-        select v.product_id, v.sequence from inventory_levels v
-        where v.merchant_id = $1 and v.product_id in ${claimedProducts}
-        order by v.product_id, v.location_id
+        select v.merchant_id, v.product_id, v.sequence from inventory_levels v
+        where (v.merchant_id, v.product_id) in ${asked}
+        order by v.merchant_id, v.product_id, v.location_id
         for no key update of v)
-      select distinct product_id from locked where sequence > 0`,
-    values: [merchant, asked(commands)],
+      select distinct merchant_id, product_id from locked where sequence > 0`,
+    records: pathIds(commands),
   };
 }
 
@@ -101,24 +82,23 @@ export function lockLevels(
  * In the order of SKUs, so that two imports of the same list wait for each other in one order. Two
  * that order SKUs and external IDs differently may still deadlock: the batch is run again then.
  */
-export function insertProducts(merchant: MerchantId, rows: readonly ProductRow[]): SaveStatement {
+export function insertProducts(rows: readonly ProductRow[]): SetStatement {
   return {
     name: 'insert_products',
     text: `
       insert into products (merchant_id, id, name, description, sku, barcode, status,
         inventory_tracked, unit_code, unit_precision, price_amount, price_currency, external_id,
         metadata, version, created_at, updated_at, search)
-      select $1, id, name, description, sku, barcode, status,
+      select merchant_id, id, name, description, sku, barcode, status,
         inventory_tracked, unit_code, unit_precision, price_amount, price_currency, external_id,
         metadata, version, created_at, updated_at, search
-      from json_populate_recordset(null::products, $2)
-      order by sku, external_id`,
-    values: [merchant, JSON.stringify(rows.map(columnsOf))],
-    rows: rows.length,
+      from json_populate_recordset(null::products, $1)
+      order by merchant_id, sku, external_id`,
+    records: rows.map(columnsOf),
   };
 }
 
-export function updateProducts(merchant: MerchantId, rows: readonly ProductRow[]): SaveStatement {
+export function updateProducts(rows: readonly ProductRow[]): SetStatement {
   return {
     name: 'update_products',
     text: `
@@ -128,10 +108,9 @@ export function updateProducts(merchant: MerchantId, rows: readonly ProductRow[]
         unit_precision = s.unit_precision, price_amount = s.price_amount,
         price_currency = s.price_currency, external_id = s.external_id, metadata = s.metadata,
         version = s.version, updated_at = s.updated_at, search = s.search
-      from json_populate_recordset(null::products, $2) s
-      where p.merchant_id = $1 and p.id = s.id`,
-    values: [merchant, JSON.stringify(rows.map(columnsOf))],
-    rows: rows.length,
+      from json_populate_recordset(null::products, $1) s
+      where p.merchant_id = s.merchant_id and p.id = s.id`,
+    records: rows.map(columnsOf),
   };
 }
 

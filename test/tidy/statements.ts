@@ -119,7 +119,7 @@ function topLevel(text: string): string {
 const merchants: Rule = {
   id: 'merchant-bound',
   name: "a statement of a merchant's table is bound to the merchant",
-  remedy: 'add merchant_id = $n, with the MerchantId that the principal yields',
+  remedy: 'add merchant_id = $n, of the principal, or that of the records, as `a` or `s`',
   check(file, tree) {
     if (!file.isService || !file.path.endsWith('.ts') || file.path.startsWith('src/database/'))
       return [];
@@ -140,9 +140,24 @@ const merchants: Rule = {
       files: orders(`const a = 'select b from orders';\nf(\`\${a} where id = $1\`);`),
       at: ['src/a/store.ts:2'],
     },
+    {
+      files: orders("f('select b from orders o join a on o.id = a.id');"),
+      at: ['src/a/store.ts:1'],
+    },
+    {
+      files: orders(
+        "f('select b from orders where id in (select id from json_to_recordset($1) a)');",
+      ),
+      at: ['src/a/store.ts:1'],
+    },
   ],
   allows: [
     orders(`const a = 'select b from orders';\nf(\`\${a} where merchant_id = $1\`);`),
+    orders(
+      "f('select b from json_to_recordset($1) a join orders o on o.merchant_id = a.merchant_id');",
+    ),
+    orders(`f(\`select b from orders o where (o.merchant_id, o.id) in (
+      select a.merchant_id, a.id from json_to_recordset($1) as a (b text))\`);`),
     orders(`const a = (b) => 'select b from orders';\nf(\`\${a(1)} where merchant_id = $1\`);`),
     orders("f('insert into orders (merchant_id, id) values ($1, $2)');"),
     orders("f('select o.id from orders o join a using (merchant_id, id)');"),
@@ -150,9 +165,15 @@ const merchants: Rule = {
   ],
 };
 
+/** To a parameter, or to the merchant that each record of a set names. */
 function isBound(text: string): boolean {
+  const ofRecords = [
+    /\bmerchant_id\s*=\s*[as]\.merchant_id\b/,
+    /\(\w+\.merchant_id,[^()]*\)\s+in\s*\(\s*select\s+a\.merchant_id\b/,
+  ];
+  const isOfRecords = /recordset\([^()]*\$1\)/.test(text);
   return [
-    /\bmerchant_id\s*=\s*\$\d/,
+    ...(isOfRecords ? ofRecords : [/\bmerchant_id\s*=\s*\$\d/]),
     /\binsert\s+into\s+\w+\s*\([^)]*\bmerchant_id\b/,
     /\busing\s*\([^)]*\bmerchant_id\b/,
   ].some((binding) => binding.test(text));
