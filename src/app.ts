@@ -19,6 +19,7 @@ import { limits } from './core/limits.ts';
 import { CursorSealer } from './core/page.ts';
 import { customerEndpoints } from './customers/endpoints.ts';
 import type { Database } from './database/connect.ts';
+import { JointReads } from './database/joint-reads.ts';
 import type { Edge } from './http/pipeline.ts';
 import { Submitter } from './http/submit.ts';
 import { decodeJsonObject } from './http/wire/json.ts';
@@ -76,7 +77,9 @@ export function createService(options: ServiceOptions): Service {
     workers: limits.writeWorkers,
     ...(options.onBatch === undefined ? {} : { onBatch: options.onBatch }),
   });
-  const submitter = new Submitter(dispatcher, database.readerOf);
+  const joint = new JointReads(database.readerOf);
+  const readerOf = (merchant: string) => joint.readerOf(merchant);
+  const submitter = new Submitter(dispatcher, readerOf);
   const lastUses = new LastUses(database.writer);
   const limiter = new RateLimiter(database.leases);
   const denials = new Denials(database.writer);
@@ -85,7 +88,7 @@ export function createService(options: ServiceOptions): Service {
     dispatcher,
     denials,
     edge: {
-      readerOf: database.readerOf,
+      readerOf,
       authenticator: new Authenticator(database.reserve, (credential) => lastUses.note(credential)),
       failures: new FailedAuthentications(),
       limiter,

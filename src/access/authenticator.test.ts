@@ -66,6 +66,7 @@ describe('a token revoked while look-ups of it are under way', () => {
     const line = new HeldReader();
     const authenticator = new Authenticator(line, () => undefined);
     const first = authenticator.authenticate(token, undefined);
+    await expect.poll(() => line.held).toBe(1);
     const second = authenticator.authenticate(token, undefined);
     await expect.poll(() => line.held).toBe(2);
     await revoke(database, id);
@@ -94,7 +95,10 @@ test('look-ups that share a query each get the answer to their own question', as
   );
   const line = new HeldReader();
   const authenticator = new Authenticator(line, () => undefined);
-  const blocking = [0, 1].map(() => authenticator.authenticate(credentials[0]?.token ?? '', ''));
+  const block = () => authenticator.authenticate(credentials[0]?.token ?? '', '');
+  const blocking = [block()];
+  await expect.poll(() => line.held).toBe(1);
+  blocking.push(block());
   await expect.poll(() => line.held).toBe(2);
   const asked = credentials.map((one, n) => {
     // Its own location, another one of its merchant, or one of another merchant.
@@ -113,4 +117,16 @@ test('look-ups that share a query each get the answer to their own question', as
     expect([n, granted]).toEqual([n, isGranted ? location : undefined]);
   }
   expect(line.sent).toBe(3);
+});
+
+test('requests of one credential share one look-up', async () => {
+  const { id, token } = await given.credential(merchant);
+  const line = new HeldReader();
+  const authenticator = new Authenticator(line, () => undefined);
+  const asked = Array.from({ length: 300 }, () => authenticator.authenticate(token, undefined));
+  await expect.poll(() => line.held).toBe(1);
+  line.letGo();
+  const found = await Promise.all(asked);
+  expect(new Set(found.map((one) => one?.principal.credentialId))).toEqual(new Set([id]));
+  expect(line.sent).toBe(1);
 });

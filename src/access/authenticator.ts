@@ -21,18 +21,32 @@ export interface Authenticated {
 /** Told of every use of a credential that is worth noting. */
 export type NoteUse = (credential: { readonly merchant_id: string; readonly id: string }) => void;
 
-interface LookUp {
-  readonly tokenHash: Buffer;
+/** One question: a token, and the location that its request names. */
+class LookUp {
+  readonly token: string;
   readonly locationId: string | undefined;
-  resolve(row: CredentialRow | undefined): void;
-  reject(error: unknown): void;
+  /** Undefined: the token is not valid. */
+  readonly answer: Promise<Authenticated | undefined>;
+  resolve: (answer: Authenticated | undefined) => void = () => undefined;
+  reject: (error: unknown) => void = () => undefined;
+
+  constructor(token: string, locationId: string | undefined) {
+    this.token = token;
+    this.locationId = locationId;
+    this.answer = new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+  }
 }
 
 export class Authenticator {
   readonly #reader: Reader;
   readonly #noteUse: NoteUse;
-  readonly #waiting: LookUp[] = [];
+  /** Requests that ask the same share the answer: most of a moment's come from few callers. */
+  readonly #waiting = new Map<string, LookUp>();
   #inFlight = 0;
+  #isScheduled = false;
 
   constructor(reader: Reader, noteUse: NoteUse) {
     this.#reader = reader;
@@ -45,11 +59,54 @@ export class Authenticator {
     locationId: string | undefined,
   ): Promise<Authenticated | undefined> {
     if (!isToken(token)) return undefined;
-    const tokenHash = hashToken(token);
-    const row = await new Promise<CredentialRow | undefined>((resolve, reject) => {
-      this.#waiting.push({ tokenHash, locationId, resolve, reject });
-      this.#send();
+    // No token holds a blank.
+    const question = locationId === undefined ? token : `${token} ${locationId}`;
+    let lookUp = this.#waiting.get(question);
+    if (lookUp === undefined) {
+      lookUp = new LookUp(token, locationId);
+      this.#waiting.set(question, lookUp);
+      this.#schedule();
+    }
+    return lookUp.answer;
+  }
+
+  /** Once all that has arrived by now was read: it costs nobody time, and makes few queries. */
+  #schedule(): void {
+    if (this.#isScheduled || this.#inFlight >= queriesInFlightMax) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      const batch = [...this.#waiting].slice(0, lookUpsPerQueryMax);
+      for (const [question] of batch) this.#waiting.delete(question);
+      this.#inFlight += 1;
+      void this.#ask(batch.map(([, lookUp]) => lookUp)).finally(() => {
+        this.#inFlight -= 1;
+        if (this.#waiting.size > 0) this.#schedule();
+      });
+      if (this.#waiting.size > 0) this.#schedule();
     });
+  }
+
+  async #ask(batch: readonly LookUp[]): Promise<void> {
+    try {
+      const asked = batch.map(({ token, locationId }) => ({
+        tokenHash: hashToken(token),
+        locationId,
+      }));
+      const rows = await this.#reader.query(findCredentials(asked));
+      const byPosition = new Map(rows.map((row) => [row.position, row]));
+      for (const [index, lookUp] of batch.entries()) {
+        lookUp.resolve(this.#admitted(byPosition.get(index + 1), lookUp.locationId));
+      }
+    } catch (error) {
+      for (const lookUp of batch) lookUp.reject(error);
+    }
+  }
+
+  #admitted(
+    row: CredentialRow | undefined,
+    locationId: string | undefined,
+  ): Authenticated | undefined {
     if (row === undefined) return undefined;
     if (row.is_use_news) this.#noteUse(row);
     const granted = locationId !== undefined && isGranted(row, locationId);
@@ -57,25 +114,5 @@ export class Authenticator {
       principal: principalOf(row),
       location: granted ? (locationId as GrantedLocationId) : undefined,
     };
-  }
-
-  #send(): void {
-    if (this.#inFlight >= queriesInFlightMax || this.#waiting.length === 0) return;
-    const batch = this.#waiting.splice(0, lookUpsPerQueryMax);
-    this.#inFlight += 1;
-    void this.#ask(batch).finally(() => {
-      this.#inFlight -= 1;
-      this.#send();
-    });
-  }
-
-  async #ask(batch: readonly LookUp[]): Promise<void> {
-    try {
-      const rows = await this.#reader.query(findCredentials(batch));
-      const byPosition = new Map(rows.map((row) => [row.position, row]));
-      for (const [index, lookUp] of batch.entries()) lookUp.resolve(byPosition.get(index + 1));
-    } catch (error) {
-      for (const lookUp of batch) lookUp.reject(error);
-    }
   }
 }

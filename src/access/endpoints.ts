@@ -5,7 +5,7 @@ import type { Principal, RateLimit } from '../core/principal.ts';
 import { getCredential } from './contract.ts';
 
 export const accessEndpoints: readonly MemberEndpoint[] = [
-  { contract: getCredential, run: async (_reader, principal) => presentCredential(principal) },
+  { contract: getCredential, run: async (_reads, principal) => presentCredential(principal) },
 ];
 
 function presentCredential(principal: Principal): object {

@@ -6,12 +6,12 @@ import type { CollectionContract, MemberContract, QueryOf, WriteContract } from 
 import type { Page, PageRequest } from './page.ts';
 import type { Actor, GrantedLocationId, MerchantId, Principal } from './principal.ts';
 import type { Detail, ProblemCode } from './problem.ts';
-import type { Reader, SetStatement, Statement } from './statement.ts';
+import type { Reader, Reads, SetStatement, Statement } from './statement.ts';
 
 export interface MemberEndpoint {
   readonly contract: MemberContract;
   /** The resource, or undefined when this principal cannot see it. */
-  run(reader: Reader, principal: Principal, id: string): Promise<object | undefined>;
+  run(reads: Reads, principal: Principal, id: string): Promise<object | undefined>;
 }
 
 export interface ListCall<Query> {

@@ -34,6 +34,18 @@ export interface Reader {
   query<Row>(statement: Statement<Row>): Promise<Row[]>;
 }
 
+/** Runs the reads of one merchant. */
+export interface Reads extends Reader {
+  /**
+   * The row with an ID. `statementOf` makes the statement that reads the rows of several IDs: reads
+   * by statements that differ in nothing but the IDs may share one query.
+   */
+  find<Row extends { readonly id: string }>(
+    statementOf: (ids: readonly string[]) => Statement<Row>,
+    id: string,
+  ): Promise<Row | undefined>;
+}
+
 export interface Result {
   /** What the server says it did, such as `SELECT` or `COMMIT`. */
   readonly command: string;

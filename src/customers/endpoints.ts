@@ -49,8 +49,8 @@ const updateCustomer: CustomerWrite<CustomerPatch> = {
 
 const getCustomer: MemberEndpoint = {
   contract: contract.getCustomer,
-  async run(reader, principal, id) {
-    const [row] = await reader.query(store.findCustomers(principal.merchant, [id]));
+  async run(reads, { merchant }, id) {
+    const row = await reads.find((ids) => store.findCustomers(merchant, ids), id);
     return row === undefined ? undefined : presentCustomer(row);
   },
 };

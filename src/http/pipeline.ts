@@ -17,7 +17,7 @@ import { limits } from '../core/limits.ts';
 import type { CursorSealer } from '../core/page.ts';
 import type { MerchantId } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
-import type { Reader } from '../core/statement.ts';
+import type { Reads } from '../core/statement.ts';
 import { hashKey } from '../operations/fingerprint.ts';
 import { authenticate, bearerToken, type Door, requireScope } from './authenticate.ts';
 import { idempotencyKey, ifMatchVersion, requireJsonAccepted, requireJsonBody } from './headers.ts';
@@ -31,7 +31,7 @@ export const apiPrefix = '/api/v1';
 
 /** What the pipeline works with. */
 export interface Edge extends Door {
-  readonly readerOf: (merchant: MerchantId) => Reader;
+  readonly readerOf: (merchant: MerchantId) => Reads;
   readonly submitter: Submitter;
   readonly cursors: CursorSealer;
 }

@@ -6,7 +6,7 @@ import type { AnyWriteEndpoint, Command } from '../core/endpoint.ts';
 import { mintId } from '../core/id.ts';
 import { actorOf, canReach, type MerchantId, type Principal } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
-import type { Reader } from '../core/statement.ts';
+import type { Reads } from '../core/statement.ts';
 import type { KeyIdentity } from '../operations/claim.ts';
 import { type Dispatcher, keyReused, type WriteAnswer } from '../operations/dispatch.ts';
 import { fingerprint, hashKey } from '../operations/fingerprint.ts';
@@ -29,10 +29,10 @@ export interface Submission {
 
 export class Submitter {
   readonly #dispatcher: Dispatcher;
-  readonly #readerOf: (merchant: MerchantId) => Reader;
+  readonly #readerOf: (merchant: MerchantId) => Reads;
   readonly #parsers = new Map<AnyWriteEndpoint, BodyParser>();
 
-  constructor(dispatcher: Dispatcher, readerOf: (merchant: MerchantId) => Reader) {
+  constructor(dispatcher: Dispatcher, readerOf: (merchant: MerchantId) => Reads) {
     this.#dispatcher = dispatcher;
     this.#readerOf = readerOf;
   }
@@ -113,7 +113,8 @@ export class Submitter {
   ): Promise<Problem | undefined> {
     if (endpoint.contract.method === 'POST') return undefined;
     const { merchant } = principal;
-    const [row] = await this.#readerOf(merchant).query(endpoint.find(merchant, [id]));
+    const reads = this.#readerOf(merchant);
+    const row = await reads.find((ids) => endpoint.find(merchant, ids), id);
     if (row === undefined) return new Problem('not_found');
     try {
       endpoint.present(row);

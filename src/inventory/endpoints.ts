@@ -47,9 +47,10 @@ const adjust: WriteEndpoint<Adjust, InventoryState, Movement, read.AdjustmentRow
 
 const getMovement: MemberEndpoint = {
   contract: contract.getMovement,
-  async run(reader, principal, id) {
-    const statement = read.findMovement(principal.merchant, id, locationsOf(principal));
-    const [row] = await reader.query(statement);
+  async run(reads, principal, id) {
+    const { merchant } = principal;
+    const locations = locationsOf(principal);
+    const row = await reads.find((ids) => read.findMovements(merchant, ids, locations), id);
     return row === undefined ? undefined : presentMovement(row);
   },
 };

@@ -39,18 +39,19 @@ export function findAdjustments(
   };
 }
 
-/** One movement, if it is at one of the locations (null: at any). */
-export function findMovement(
+/** Movements by ID, as far as they are at one of the locations (null: at any). */
+export function findMovements(
   merchant: MerchantId,
-  id: string,
+  ids: readonly string[],
   locations: Locations,
 ): Statement<MovementRow> {
   return {
-    name: 'find_movement',
+    name: 'find_movements',
     text: `
       select ${movementColumns} from inventory_movements m
-      where m.merchant_id = $1 and m.id = $2 and ($3::text[] is null or m.location_id = any ($3))`,
-    values: [merchant, lookupId(id), locations],
+      where m.merchant_id = $1 and m.id = any ($2)
+        and ($3::text[] is null or m.location_id = any ($3))`,
+    values: [merchant, ids.map(lookupId), locations],
   };
 }
 

@@ -49,9 +49,9 @@ const updateLocation: LocationWrite<LocationPatch> = {
 
 const getLocation: MemberEndpoint = {
   contract: contract.getLocation,
-  async run(reader, principal, id) {
+  async run(reads, principal, id) {
     if (!canReach(principal, id)) return undefined;
-    const [row] = await reader.query(store.findLocations(principal.merchant, [id]));
+    const row = await reads.find((ids) => store.findLocations(principal.merchant, ids), id);
     return row === undefined ? undefined : presentLocation(row);
   },
 };

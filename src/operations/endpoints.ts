@@ -22,8 +22,9 @@ const resources = {
 
 const getOperation: MemberEndpoint = {
   contract: contract.getOperation,
-  async run(reader, principal, id) {
-    const [row] = await reader.query(store.findOperation(reachOf(principal), id));
+  async run(reads, principal, id) {
+    const reach = reachOf(principal);
+    const row = await reads.find((ids) => store.findOperations(reach, ids), id);
     return row === undefined ? undefined : presentOperation(row);
   },
 };

@@ -43,13 +43,13 @@ const isVisible = (types: string, locations: string) => `(
   o.credential_id = $2 or o.type = any (${types}) and (${locations}::text[] is null
     or ${location} is null or ${location} = any (${locations})))`;
 
-export function findOperation(reach: Reach, id: string): Statement<OperationRow> {
+export function findOperations(reach: Reach, ids: readonly string[]): Statement<OperationRow> {
   return {
-    name: 'find_operation',
+    name: 'find_operations',
     text: `
       select ${columns} from operations o
-      where o.merchant_id = $1 and o.id = $3 and ${isVisible('$4', '$5')}`,
-    values: [reach.merchant, reach.credentialId, lookupId(id), reach.types, reach.locations],
+      where o.merchant_id = $1 and o.id = any ($3) and ${isVisible('$4', '$5')}`,
+    values: [reach.merchant, reach.credentialId, ids.map(lookupId), reach.types, reach.locations],
   };
 }
 

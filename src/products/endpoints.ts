@@ -64,8 +64,8 @@ const updateProduct: ProductWrite<ProductPatch> = {
 
 const getProduct: MemberEndpoint = {
   contract: contract.getProduct,
-  async run(reader, principal, id) {
-    const [row] = await reader.query(store.findProducts(principal.merchant, [id]));
+  async run(reads, { merchant }, id) {
+    const row = await reads.find((ids) => store.findProducts(merchant, ids), id);
     return row === undefined ? undefined : presentProduct(row);
   },
 };

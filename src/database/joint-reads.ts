@@ -1,0 +1,91 @@
+// Reads by ID that wait at the same moment share one query: a query of its own for each request was
+// a third of what a read cost the service. A request joins only a query that is not sent yet, for
+// one under way may have an older snapshot than the request. Nothing is kept beyond its answer.
+
+import type { Reader, Reads, Statement } from '../core/statement.ts';
+
+/** More would make the batches smaller: with two, a request cost a tenth more. */
+const queriesInFlightMax = 1;
+const idsPerQueryMax = 256;
+
+type StatementOf<Row> = (ids: readonly string[]) => Statement<Row>;
+
+interface Sought {
+  readonly id: string;
+  resolve(row: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** Reads whose statements differ in nothing but the IDs. */
+interface Group {
+  readonly key: string;
+  readonly reader: Reader;
+  readonly statementOf: StatementOf<{ readonly id: string }>;
+  waiting: Sought[];
+  inFlight: number;
+  isScheduled: boolean;
+}
+
+export class JointReads {
+  readonly #readerOf: (merchant: string) => Reader;
+  /** Of those that somebody waits for just now. */
+  readonly #groups = new Map<string, Group>();
+
+  constructor(readerOf: (merchant: string) => Reader) {
+    this.#readerOf = readerOf;
+  }
+
+  /** Each query takes its turn among those of other merchants. */
+  readerOf(merchant: string): Reads {
+    const reader = this.#readerOf(merchant);
+    return {
+      query: (statement) => reader.query(statement),
+      find: (statementOf, id) => this.#find(reader, statementOf, id),
+    };
+  }
+
+  #find<Row extends { readonly id: string }>(
+    reader: Reader,
+    statementOf: StatementOf<Row>,
+    id: string,
+  ): Promise<Row | undefined> {
+    const { name, text, values } = statementOf([]);
+    const key = `${name === '' ? text : name} ${JSON.stringify(values)}`;
+    let group = this.#groups.get(key);
+    if (group === undefined) {
+      group = { key, reader, statementOf, waiting: [], inFlight: 0, isScheduled: false };
+      this.#groups.set(key, group);
+    }
+    const { waiting } = group;
+    const found = new Promise<unknown>((resolve, reject) => waiting.push({ id, resolve, reject }));
+    this.#schedule(group);
+    return found as Promise<Row | undefined>;
+  }
+
+  /** After all that runs at this moment: whom one look-up let in asks one by one, but at once. */
+  #schedule(group: Group): void {
+    if (group.isScheduled || group.inFlight >= queriesInFlightMax) return;
+    group.isScheduled = true;
+    process.nextTick(() => {
+      group.isScheduled = false;
+      const batch = group.waiting.splice(0, idsPerQueryMax);
+      group.inFlight += 1;
+      void ask(group, batch).finally(() => {
+        group.inFlight -= 1;
+        if (group.waiting.length > 0) this.#schedule(group);
+        else if (group.inFlight === 0) this.#groups.delete(group.key);
+      });
+    });
+  }
+}
+
+async function ask({ reader, statementOf }: Group, batch: readonly Sought[]): Promise<void> {
+  try {
+    const ids = [...new Set(batch.map(({ id }) => id))];
+    const rows = await reader.query(statementOf(ids));
+    const byId = new Map(rows.map((row) => [row.id, row]));
+    for (const { id, resolve } of batch) resolve(byId.get(id));
+  } catch (error) {
+    for (const { reject } of batch) reject(error);
+  }
+}
