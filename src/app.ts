@@ -27,6 +27,7 @@ import { inventoryEndpoints } from './inventory/endpoints.ts';
 import { locationEndpoints } from './locations/endpoints.ts';
 import { Dispatcher, type WriteAnswer } from './operations/dispatch.ts';
 import { operationEndpoints } from './operations/endpoints.ts';
+import { hashKey } from './operations/fingerprint.ts';
 import { productEndpoints } from './products/endpoints.ts';
 
 /** Every endpoint of the interface, in the order of the document. */
@@ -109,6 +110,8 @@ export function createService(options: ServiceOptions): Service {
         // Through the decoder, so that an operator's body obeys the rules of everyone's.
         body: decodeJsonObject(Buffer.from(JSON.stringify(body))),
         key,
+        keyHash: hashKey(key),
+        known: undefined,
         ifMatch: undefined,
         requestId,
         deadline: performance.now() + limits.requestDeadline,

@@ -8,6 +8,7 @@ import { mintId } from '../src/core/id.ts';
 import { limits } from '../src/core/limits.ts';
 import type { Principal } from '../src/core/principal.ts';
 import { readConnections } from '../src/database/connect.ts';
+import { hashKey } from '../src/operations/fingerprint.ts';
 import { type Answer, newKey } from './support/api.ts';
 import { startService, type TestService } from './support/service.ts';
 import { openShop, type Shop } from './support/shop.ts';
@@ -196,12 +197,15 @@ function lockedLevel(): string {
 /** A write as HTTP hands it over, which so many at once would slow down. */
 function submit(body: object) {
   const endpoint = endpoints.find(({ contract }) => contract.name === 'inventory.adjust');
+  const key = newKey();
   return service.service.edge.submitter.submit({
     endpoint: endpoint as AnyWriteEndpoint,
     principal,
     id: '',
     body: body as Record<string, string>,
-    key: newKey(),
+    key,
+    keyHash: hashKey(key),
+    known: undefined,
     ifMatch: undefined,
     requestId: mintId('request'),
     deadline: performance.now() + limits.requestDeadline,

@@ -5,7 +5,7 @@
 import type { GrantedLocationId, Principal } from '../core/principal.ts';
 import type { Reader } from '../core/statement.ts';
 import { isGranted, principalOf } from './reach.ts';
-import { type CredentialRow, findCredentials } from './store.ts';
+import { type BoundRow, type CredentialRow, findCredentials, type KeyQuestion } from './store.ts';
 import { hashToken, isToken } from './token.ts';
 
 /** As many as the reserve has connections. More would only make the batches smaller. */
@@ -16,18 +16,28 @@ export interface Authenticated {
   readonly principal: Principal;
   /** The location asked about, when it exists and is granted. */
   readonly location: GrantedLocationId | undefined;
+  /** What the key asked about is bound to, if it is. */
+  readonly bound: BoundRow | undefined;
+}
+
+/** What one query says to all that share it. */
+interface Answer {
+  readonly principal: Principal;
+  readonly location: GrantedLocationId | undefined;
+  readonly bound: readonly BoundRow[];
 }
 
 /** Told of every use of a credential that is worth noting. */
 export type NoteUse = (credential: { readonly merchant_id: string; readonly id: string }) => void;
 
-/** One question: a token, and the location that its request names. */
+/** One question: a token, and the location that its request names. Keys may join it. */
 class LookUp {
   readonly token: string;
   readonly locationId: string | undefined;
+  readonly keys: KeyQuestion[] = [];
   /** Undefined: the token is not valid. */
-  readonly answer: Promise<Authenticated | undefined>;
-  resolve: (answer: Authenticated | undefined) => void = () => undefined;
+  readonly answer: Promise<Answer | undefined>;
+  resolve: (answer: Answer | undefined) => void = () => undefined;
   reject: (error: unknown) => void = () => undefined;
 
   constructor(token: string, locationId: string | undefined) {
@@ -57,6 +67,7 @@ export class Authenticator {
   async authenticate(
     token: string,
     locationId: string | undefined,
+    key?: KeyQuestion,
   ): Promise<Authenticated | undefined> {
     if (!isToken(token)) return undefined;
     // No token holds a blank.
@@ -67,7 +78,11 @@ export class Authenticator {
       this.#waiting.set(question, lookUp);
       this.#schedule();
     }
-    return lookUp.answer;
+    if (key !== undefined) lookUp.keys.push(key);
+    const answer = await lookUp.answer;
+    if (answer === undefined) return undefined;
+    const { principal, location } = answer;
+    return { principal, location, bound: key && boundTo(key, answer.bound) };
   }
 
   /** Once all that has arrived by now was read: it costs nobody time, and makes few queries. */
@@ -89,9 +104,10 @@ export class Authenticator {
 
   async #ask(batch: readonly LookUp[]): Promise<void> {
     try {
-      const asked = batch.map(({ token, locationId }) => ({
+      const asked = batch.map(({ token, locationId, keys }) => ({
         tokenHash: hashToken(token),
         locationId,
+        keys,
       }));
       const rows = await this.#reader.query(findCredentials(asked));
       const byPosition = new Map(rows.map((row) => [row.position, row]));
@@ -103,16 +119,20 @@ export class Authenticator {
     }
   }
 
-  #admitted(
-    row: CredentialRow | undefined,
-    locationId: string | undefined,
-  ): Authenticated | undefined {
+  #admitted(row: CredentialRow | undefined, locationId: string | undefined): Answer | undefined {
     if (row === undefined) return undefined;
     if (row.is_use_news) this.#noteUse(row);
     const granted = locationId !== undefined && isGranted(row, locationId);
     return {
       principal: principalOf(row),
       location: granted ? (locationId as GrantedLocationId) : undefined,
+      bound: row.bound ?? [],
     };
   }
+}
+
+function boundTo({ type, keyHash }: KeyQuestion, bound: readonly BoundRow[]) {
+  if (bound.length === 0) return undefined;
+  const hash = keyHash.toString('hex');
+  return bound.find((row) => row.type === type && row.key_hash === hash);
 }

@@ -3,6 +3,7 @@
 import { lookupId } from '../core/id.ts';
 import { limits } from '../core/limits.ts';
 import type { CredentialKind } from '../core/principal.ts';
+import type { Detail, ProblemCode } from '../core/problem.ts';
 import type { Statement } from '../core/statement.ts';
 
 /** What one of those who stand behind a credential may do themselves. */
@@ -10,6 +11,24 @@ export interface Reach {
   readonly scopes: readonly string[];
   readonly all_locations: boolean;
   readonly location_ids: readonly string[];
+}
+
+/** An idempotency key that a request brings along, in the namespace that its token leads to. */
+export interface KeyQuestion {
+  readonly type: string;
+  readonly keyHash: Buffer;
+}
+
+/** The operation that such a key is bound to. Bytes are written in hexadecimal. */
+export interface BoundRow {
+  readonly type: string;
+  readonly key_hash: string;
+  readonly id: string;
+  readonly fingerprint: string;
+  readonly status: string;
+  readonly resource_id: string | null;
+  readonly error_code: ProblemCode | null;
+  readonly error_details: readonly Detail[] | null;
 }
 
 export interface CredentialRow extends Reach {
@@ -35,22 +54,29 @@ export interface CredentialRow extends Reach {
     /** The approval and the giver of a consent, as they are now. */
     readonly behind: readonly Reach[];
   } | null;
+  /** Those of the keys that are bound; null: none. */
+  readonly bound: readonly BoundRow[] | null;
 }
 
 /**
  * The live credentials behind tokens, each with whether the location asked about is one of its
- * merchant's. Expiry is judged by the database's clock: a service whose clock is wrong admits
- * nobody too long. A consent is alive while its approval and the token that gave it are.
+ * merchant's, and with the operations that the keys asked about are bound to. Expiry is judged by
+ * the database's clock: a service whose clock is wrong admits nobody too long. A consent is alive
+ * while its approval and the token that gave it are.
  */
 export function findCredentials(
-  lookUps: readonly { readonly tokenHash: Buffer; readonly locationId: string | undefined }[],
+  lookUps: readonly {
+    readonly tokenHash: Buffer;
+    readonly locationId: string | undefined;
+    readonly keys: readonly KeyQuestion[];
+  }[],
 ): Statement<CredentialRow> {
   return {
     name: 'find_credentials',
     text: `
       select position, merchant_id, merchant_name, id, kind, scopes, all_locations, location_ids,
         expires_at, last_used_at, is_use_news, location_exists, requests_per_minute, request_burst,
-        merchant_requests_per_minute, merchant_request_burst, oauth
+        merchant_requests_per_minute, merchant_request_burst, oauth, bound
       from (
         select asked.position, c.merchant_id, m.name as merchant_name, c.id, c.kind, c.scopes,
           c.all_locations, c.location_ids, t.expires_at, c.last_used_at,
@@ -60,9 +86,17 @@ export function findCredentials(
           m.requests_per_minute as merchant_requests_per_minute,
           m.request_burst as merchant_request_burst, c.application_id,
           case when c.application_id is not null then oauth_standing(c.merchant_id,
-            c.application_id, c.approval_id, c.given_by, t.scopes) end as oauth
-        from unnest($1::bytea[], $2::text[]) with ordinality
-          as asked (token_hash, location_id, position)
+            c.application_id, c.approval_id, c.given_by, t.scopes) end as oauth,
+          case when asked.keys is not null then (
+            select json_agg(json_build_object('type', o.type, 'id', o.id, 'status', o.status,
+              'key_hash', encode(o.key_hash, 'hex'), 'fingerprint', encode(o.fingerprint, 'hex'),
+              'resource_id', o.resource_id, 'error_code', o.error_code,
+              'error_details', o.error_details))
+            from json_to_recordset(asked.keys::json) as k (type text, key_hash bytea)
+            join operations o on o.merchant_id = c.merchant_id and o.credential_id = c.id
+              and o.type = k.type and o.key_hash = k.key_hash) end as bound
+        from unnest($1::bytea[], $2::text[], $3::text[]) with ordinality
+          as asked (token_hash, location_id, keys, position)
         join credential_tokens t on t.token_hash = asked.token_hash and t.expires_at > now()
         join credentials c on c.merchant_id = t.merchant_id and c.id = t.credential_id
           and c.revoked_at is null
@@ -75,8 +109,13 @@ export function findCredentials(
     values: [
       lookUps.map((lookUp) => lookUp.tokenHash),
       lookUps.map(({ locationId }) => (locationId === undefined ? null : lookupId(locationId))),
+      lookUps.map(({ keys }) => (keys.length === 0 ? null : JSON.stringify(keys.map(keyRecord)))),
     ],
   };
+}
+
+function keyRecord({ type, keyHash }: KeyQuestion): object {
+  return { type, key_hash: `\\x${keyHash.toString('hex')}` };
 }
 
 /** The built-in credential that a merchant's operator acts as. It has no token. */

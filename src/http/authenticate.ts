@@ -6,6 +6,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Authenticated, Authenticator } from '../access/authenticator.ts';
 import type { FailedAuthentications } from '../access/rate/address.ts';
 import type { RateLimiter } from '../access/rate/limiter.ts';
+import type { KeyQuestion } from '../access/store.ts';
 import { isToken } from '../access/token.ts';
 import type { Principal, Scope } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
@@ -43,8 +44,9 @@ export async function authenticate(
   request: FastifyRequest,
   token: string,
   locationId: string | undefined,
+  key?: KeyQuestion,
 ): Promise<Authenticated> {
-  const found = await authenticator.authenticate(token, locationId);
+  const found = await authenticator.authenticate(token, locationId, key);
   if (found === undefined) throw badToken(failures, request);
   request.caller = found.principal;
   const judging = judgeRate(limiter, found.principal);

@@ -1,12 +1,12 @@
 // The checks every API request goes through, in one fixed order (contract section 2):
 //   accept → authentication → rate limit → scope → key, media type, JSON, query → location grant
 //   → key look-up → fields → state → commit → answer.
-// The body is decoded before the credential is read, so that one query answers both for the token
-// and for the location the body names; what is wrong with it is said at its place in the order.
+// Body and key are read before the credential, so that one query answers for the token, for the
+// location the body names and for the key; what is wrong is said at its place in the order.
 
 import type { FastifyRequest } from 'fastify';
 import type { Authenticated } from '../access/authenticator.ts';
-import { successStatus } from '../core/contract.ts';
+import { type OperationType, successStatus } from '../core/contract.ts';
 import type {
   AnyWriteEndpoint,
   CollectionEndpoint,
@@ -18,6 +18,7 @@ import type { CursorSealer } from '../core/page.ts';
 import type { MerchantId } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
 import type { Reads } from '../core/statement.ts';
+import { knownOperation } from '../operations/claim.ts';
 import { hashKey } from '../operations/fingerprint.ts';
 import { authenticate, bearerToken, type Door, requireScope } from './authenticate.ts';
 import { idempotencyKey, ifMatchVersion, requireJsonAccepted, requireJsonBody } from './headers.ts';
@@ -102,9 +103,11 @@ function writeHandler(edge: Edge, endpoint: AnyWriteEndpoint): Handler {
     const decoded = attempt(() => decodeBody(request));
     const named = namesLocation && decoded.kind === 'ok' ? decoded.value.location_id : undefined;
     const hint = lookedUp(named);
-    const caller = await authenticate(edge, request, token, hint);
+    const brought = attempt(() => broughtKey(request, contract.name));
+    const question = brought.kind === 'ok' ? brought.value : undefined;
+    const caller = await authenticate(edge, request, token, hint, question);
     requireScope(caller.principal, contract.scope);
-    const key = idempotencyKey(request.headers);
+    if (brought.kind === 'failed') throw brought.error;
     const ifMatch = ifMatchVersion(request.headers, isVersioned);
     if (decoded.kind === 'failed') throw decoded.error;
     parser.parse(searchOf(request.raw.url ?? ''));
@@ -116,7 +119,9 @@ function writeHandler(edge: Edge, endpoint: AnyWriteEndpoint): Handler {
       principal: caller.principal,
       id: pathId(request),
       body: decoded.value,
-      key,
+      key: brought.value.key,
+      keyHash: brought.value.keyHash,
+      known: caller.bound && knownOperation(caller.bound),
       ifMatch,
       requestId: request.id,
       deadline: request.deadline,
@@ -133,6 +138,12 @@ function writeHandler(edge: Edge, endpoint: AnyWriteEndpoint): Handler {
       },
     };
   };
+}
+
+/** The key of a write, as the query asks about it that reads the credential. */
+function broughtKey(request: FastifyRequest, type: OperationType) {
+  const key = idempotencyKey(request.headers);
+  return { key, type, keyHash: hashKey(key) };
 }
 
 /** The steps before the credential is read. */

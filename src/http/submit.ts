@@ -7,9 +7,9 @@ import { mintId } from '../core/id.ts';
 import { actorOf, canReach, type MerchantId, type Principal } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
 import type { Reads } from '../core/statement.ts';
-import type { KeyIdentity } from '../operations/claim.ts';
+import type { KeyIdentity, KnownOperation } from '../operations/claim.ts';
 import { type Dispatcher, keyReused, type WriteAnswer } from '../operations/dispatch.ts';
-import { fingerprint, hashKey } from '../operations/fingerprint.ts';
+import { fingerprint } from '../operations/fingerprint.ts';
 import { BodyParser } from './parse.ts';
 import type { JsonObject } from './wire/json.ts';
 
@@ -21,6 +21,9 @@ export interface Submission {
   readonly id: string;
   readonly body: JsonObject;
   readonly key: string;
+  readonly keyHash: Buffer;
+  /** What the key is bound to, when that is known already. */
+  readonly known: KnownOperation | undefined;
   readonly ifMatch: number | undefined;
   readonly requestId: string;
   /** By `performance.now()`. */
@@ -39,20 +42,20 @@ export class Submitter {
 
   /** @throws Problem */
   async submit(submission: Submission): Promise<WriteAnswer> {
-    const { endpoint, principal, id, ifMatch, key, requestId, deadline } = submission;
+    const { endpoint, principal, id, ifMatch, key, keyHash, known } = submission;
     const { contract } = endpoint;
     const { merchant, credentialId } = principal;
-    const identity = { merchant, credentialId, type: contract.name, keyHash: hashKey(key) };
+    const identity = { merchant, credentialId, type: contract.name, keyHash };
     if (contract.resourceType === 'location' && id !== '' && !canReach(principal, id)) {
       throw new Problem('not_found');
     }
     if (contract.needsAllLocations === true && principal.locations !== 'all') {
       throw new Problem('location_not_granted');
     }
-    const body = await this.#meaningOf(endpoint, submission.body, identity);
+    const body = await this.#meaningOf(submission, identity);
     const print = fingerprint(key, { type: contract.name, id, ifMatch, body });
     const refusal = await this.#pathRefusal(endpoint, principal, id);
-    if (refusal !== undefined) await this.#refuseUnlessKnown(identity, refusal, print);
+    if (refusal !== undefined) await this.#refuseUnlessKnown(submission, identity, refusal, print);
     const command: Command = {
       operationId: mintId('operation'),
       merchant,
@@ -69,17 +72,18 @@ export class Submitter {
       command,
       fingerprint: print,
       locationId,
-      requestId,
-      deadline,
+      requestId: submission.requestId,
+      deadline: submission.deadline,
+      known,
     });
   }
 
   /** The normalised body. @throws Problem validation_failed, or idempotency_key_reused. */
   async #meaningOf(
-    endpoint: AnyWriteEndpoint,
-    body: JsonObject,
+    submission: Submission,
     identity: KeyIdentity,
   ): Promise<Record<string, unknown>> {
+    const { endpoint, body } = submission;
     const parser = this.#parserOf(endpoint);
     const faults = parser.faults(body);
     // What several members say together is judged as far as each of them is usable by itself.
@@ -89,18 +93,19 @@ export class Submitter {
     faults.push(...(endpoint.check?.(meaning) ?? []));
     if (faults.length > 0) {
       const refusal = new Problem('validation_failed', { details: faults });
-      await this.#refuseUnlessKnown(identity, refusal, undefined);
+      await this.#refuseUnlessKnown(submission, identity, refusal, undefined);
     }
     return meaning;
   }
 
   /** A used key comes first: with the same meaning it is a replay, with another one it is 409. */
   async #refuseUnlessKnown(
+    submission: Submission,
     identity: KeyIdentity,
     refusal: Problem,
     print: Buffer | undefined,
   ): Promise<void> {
-    const known = await this.#dispatcher.lookUp(identity);
+    const known = submission.known ?? (await this.#dispatcher.lookUp(identity));
     if (known === undefined) throw refusal;
     if (print === undefined || !known.fingerprint.equals(print)) throw keyReused(known);
   }

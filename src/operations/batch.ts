@@ -1,7 +1,7 @@
-// One batch, one transaction, two round trips, one commit, whatever its size and its merchants: find
-// bound keys, lock and load; then bind the other keys to their outcomes, save, commit. What is
-// decided counts only if all of its keys could be bound: a twin decided on what its brother has
-// just written fails at the unique constraint, and the whole batch is run again.
+// One batch, one transaction, two round trips, one commit, whatever its size and its merchants:
+// lock and load; then bind the keys to their outcomes, save, commit. What is decided counts only if
+// all keys could be bound: a twin decided on what its brother has just written fails at the unique
+// constraint, and the whole batch with it.
 
 import type { AnyWriteEndpoint, Command, Decision, Load } from '../core/endpoint.ts';
 import type { MerchantId } from '../core/principal.ts';
@@ -15,17 +15,7 @@ import {
   type Statement,
   type Writer,
 } from '../core/statement.ts';
-import {
-  bindKeys,
-  type Claim,
-  findKeys,
-  type KnownOperation,
-  type KnownRow,
-  keyText,
-  keyTextOf,
-  knownOperation,
-  type Outcome,
-} from './claim.ts';
+import { bindKeys, type Claim, type Outcome } from './claim.ts';
 
 /** A write that waits for its batch. */
 export interface Ticket extends Claim {
@@ -33,31 +23,28 @@ export interface Ticket extends Claim {
   readonly command: Command;
 }
 
-/** What became of a ticket in a committed batch. */
-export type Settlement =
-  /** It has bound its key: this is its first answer. `row` is what it wrote, if it succeeded. */
-  | { readonly kind: 'bound'; readonly outcome: Outcome; readonly row: unknown }
-  /** Its key was bound already. */
-  | { readonly kind: 'known'; readonly operation: KnownOperation };
-
-const rollback: Statement = { name: 'rollback', text: 'rollback', values: [] };
+/** What a ticket has bound its key to. `row` is what it wrote, if it succeeded. */
+export interface Bound {
+  readonly outcome: Outcome;
+  readonly row: unknown;
+}
 
 /**
  * Runs tickets of one operation type as one transaction. `lockTimeout` (ms) shortens the role's
  * own.
- * @throws DatabaseFailure; nothing is committed then, unless its kind is `lost`, when the same
- *   tickets, run again, find out.
+ * @throws DatabaseFailure; nothing is committed then, unless its kind is `lost`: the same tickets,
+ *   run again, are `taken` if they are.
  */
 export async function runBatch(
   writer: Writer,
   tickets: readonly Ticket[],
   lockTimeout: number | undefined,
-): Promise<Settlement[]> {
+): Promise<Bound[]> {
   const connection = await writer.connect();
   try {
-    const settlements = await transact(connection, tickets, lockTimeout);
+    const bound = await transact(connection, tickets, lockTimeout);
     connection.release();
-    return settlements;
+    return bound;
   } catch (error) {
     connection.destroy();
     throw error;
@@ -68,25 +55,25 @@ async function transact(
   connection: Connection,
   tickets: readonly Ticket[],
   lockTimeout: number | undefined,
-): Promise<Settlement[]> {
+): Promise<Bound[]> {
   const loads = loadsOf(tickets);
   const asked = merged([...loads].map(([merchant, load]) => ({ merchant, ...load })));
   const sent = asked.filter(({ records }) => records.length > 0);
   const opening = [begin, ...shorterWait(lockTimeout)];
-  const statements = [...opening, findKeys(tickets), ...sent.map(asStatement)];
-  const [found, ...answers] = (await connection.send(statements)).slice(opening.length);
-  const known = new Map(
-    rowsOf<KnownRow>(found).map((row) => [keyTextOf(row), knownOperation(row)]),
-  );
+  const statements = [...opening, ...sent.map(asStatement)];
+  const answers = (await connection.send(statements)).slice(opening.length);
   const rowsOfLoad = new Map(sent.map((one, index) => [one, rowsByMerchant(answers[index])]));
   const stateOf = (merchant: MerchantId, load: Load<unknown>) =>
     load.state(asked.map((one) => rowsOfLoad.get(one)?.get(merchant) ?? []));
   const states = new Map([...loads].map(([merchant, load]) => [merchant, stateOf(merchant, load)]));
   const now = new Date().toISOString();
-  const decided = decide(tickets, known, states, now);
-  if (decided.size === 0) await connection.send([rollback]);
-  else await save(connection, decided, now);
-  return tickets.map((ticket) => settlementOf(ticket, decided, known));
+  // In arrival order, each command seeing what those of its merchant before it decided.
+  const decided = tickets.map((ticket) => {
+    const { endpoint, merchant, command } = ticket;
+    return { ticket, decision: endpoint.decide(states.get(merchant), command, now) };
+  });
+  await save(connection, decided, now);
+  return decided.map(boundBy);
 }
 
 /** What each merchant's commands need. They see no rows of any other merchant. */
@@ -129,29 +116,21 @@ function shorterWait(lockTimeout: number | undefined): Statement[] {
   return [{ name: 'shorter_wait', text, values: [`${lockTimeout}ms`] }];
 }
 
-/** In arrival order, each command seeing what those of its merchant before it decided. */
-function decide(
-  tickets: readonly Ticket[],
-  known: ReadonlyMap<string, KnownOperation>,
-  states: ReadonlyMap<MerchantId, unknown>,
-  now: string,
-): Map<Ticket, Decision<unknown>> {
-  const decided = new Map<Ticket, Decision<unknown>>();
-  for (const ticket of tickets) {
-    if (known.has(keyText(ticket))) continue;
-    const { endpoint, merchant, command } = ticket;
-    decided.set(ticket, endpoint.decide(states.get(merchant), command, now));
-  }
-  return decided;
+interface Decided {
+  readonly ticket: Ticket;
+  readonly decision: Decision<unknown>;
 }
 
 async function save(
   connection: Connection,
-  decided: ReadonlyMap<Ticket, Decision<unknown>>,
+  decided: readonly Decided[],
   now: string,
 ): Promise<void> {
-  const all = [...decided].map(([claim, decision]) => ({ claim, outcome: outcomeOf(decision) }));
-  const succeeded = [...decided].flatMap(([{ merchant, endpoint }, decision]) =>
+  const all = decided.map(({ ticket, decision }) => ({
+    claim: ticket,
+    outcome: outcomeOf(decision),
+  }));
+  const succeeded = decided.flatMap(({ ticket: { merchant, endpoint }, decision }) =>
     decision.kind === 'succeeded' ? [{ merchant, endpoint, change: decision.change }] : [],
   );
   const parts = [...groupBy(succeeded, ({ merchant }) => merchant)].map(([merchant, own]) => ({
@@ -179,19 +158,9 @@ function outcomeOf(decision: Decision<unknown>): Outcome {
     : { status: 'rejected', code: decision.code, details: decision.details };
 }
 
-function settlementOf(
-  ticket: Ticket,
-  decided: ReadonlyMap<Ticket, Decision<unknown>>,
-  known: ReadonlyMap<string, KnownOperation>,
-): Settlement {
-  const decision = decided.get(ticket);
-  if (decision !== undefined) {
-    const row = decision.kind === 'succeeded' ? ticket.endpoint.row(decision.change) : undefined;
-    return { kind: 'bound', outcome: outcomeOf(decision), row };
-  }
-  const operation = known.get(keyText(ticket));
-  if (operation === undefined) throw new Error(`nothing became of ${ticket.operationId}`);
-  return { kind: 'known', operation };
+function boundBy({ ticket, decision }: Decided): Bound {
+  const row = decision.kind === 'succeeded' ? ticket.endpoint.row(decision.change) : undefined;
+  return { outcome: outcomeOf(decision), row };
 }
 
 function rowsOf<Row>(result: Result | undefined): readonly Row[] {

@@ -38,17 +38,21 @@ export type Outcome =
       readonly details: readonly Detail[];
     };
 
-export interface KnownRow {
-  readonly merchant_id: string;
+/** An operation as a query says it. Bytes may be written in hexadecimal. */
+export interface OutcomeRow {
   readonly id: string;
-  readonly credential_id: string;
-  readonly type: string;
-  readonly key_hash: Buffer;
-  readonly fingerprint: Buffer;
+  readonly fingerprint: Buffer | string;
   readonly status: string;
   readonly resource_id: string | null;
   readonly error_code: ProblemCode | null;
   readonly error_details: readonly Detail[] | null;
+}
+
+export interface KnownRow extends OutcomeRow {
+  readonly merchant_id: string;
+  readonly credential_id: string;
+  readonly type: string;
+  readonly key_hash: Buffer;
 }
 
 /** Reads the operations of keys, whoever bound them. */
@@ -72,8 +76,10 @@ export function findKeys(keys: readonly KeyIdentity[]): Statement<KnownRow> {
 }
 
 /** The outcome of a committed row. A row that is still claimed cannot have been committed. */
-export function knownOperation(row: KnownRow): KnownOperation {
-  const { id, fingerprint } = row;
+export function knownOperation(row: OutcomeRow): KnownOperation {
+  const { id } = row;
+  const fingerprint =
+    typeof row.fingerprint === 'string' ? Buffer.from(row.fingerprint, 'hex') : row.fingerprint;
   if (row.status === 'succeeded' && row.resource_id !== null) {
     return { id, fingerprint, outcome: { status: 'succeeded', resourceId: row.resource_id } };
   }

@@ -7,7 +7,6 @@ import { limits } from '../core/limits.ts';
 import type { MerchantId } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
 import type { Reader, Writer } from '../core/statement.ts';
-import type { Settlement } from './batch.ts';
 import {
   findKeys,
   type KeyIdentity,
@@ -16,7 +15,7 @@ import {
   knownOperation,
 } from './claim.ts';
 import { FairQueue } from './queue.ts';
-import { settleBatch, type TimedTicket } from './recover.ts';
+import { type Settlement, settleBatch, type TimedTicket } from './recover.ts';
 
 /** A write as the edge hands it over: authorised, validated and normalised. */
 export interface WriteRequest extends KeyIdentity {
@@ -26,6 +25,8 @@ export interface WriteRequest extends KeyIdentity {
   readonly locationId: string | undefined;
   readonly requestId: string;
   readonly deadline: number;
+  /** What its key is bound to, when that is known already. */
+  readonly known: KnownOperation | undefined;
 }
 
 /** The answer to a successful write. A refusal is thrown as a Problem that names its operation. */
@@ -73,6 +74,7 @@ export class Dispatcher {
    * @throws Problem: idempotency_key_reused, the rule's own refusal, or 5xx.
    */
   async perform(request: WriteRequest): Promise<WriteAnswer> {
+    if (request.known !== undefined) return this.#replay(request, request.known);
     const key = keyText(request);
     for (let tries = 0; tries <= limits.batchRetriesMax; tries += 1) {
       const flight = this.#flights.get(key);

@@ -6,13 +6,28 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../core/limits.ts';
 import { Problem } from '../core/problem.ts';
 import { DatabaseFailure, type Writer } from '../core/statement.ts';
-import { runBatch, type Settlement, type Ticket } from './batch.ts';
+import { type Bound, runBatch, type Ticket } from './batch.ts';
+import {
+  findKeys,
+  type KnownOperation,
+  type KnownRow,
+  keyText,
+  keyTextOf,
+  knownOperation,
+} from './claim.ts';
 import { overloaded } from './queue.ts';
 
 /** A ticket with the moment (`performance.now()`) after which nobody waits for it any more. */
 export interface TimedTicket extends Ticket {
   readonly deadline: number;
 }
+
+/** What became of a ticket. */
+export type Settlement =
+  /** It has bound its key: this is its first answer. */
+  | ({ readonly kind: 'bound' } & Bound)
+  /** Its key was bound already. */
+  | { readonly kind: 'known'; readonly operation: KnownOperation };
 
 /** `apart`: not run, for it waited together with other merchants; to be run without them. */
 export type Settle = (ticket: TimedTicket, result: Settlement | Problem | 'apart') => void;
@@ -29,7 +44,7 @@ interface Part {
  *
  * | failure | what is done |
  * | --- | --- |
- * | a key was taken meanwhile | the same batch again, at once: it finds the operation |
+ * | a key was taken meanwhile | those that are known are told, the others run again |
  * | conflict, connection lost | the same batch again, at most twice; then halved |
  * | refused, a bug | halved until the culprit is alone: 500 for it |
  * | lock or statement time-out, several merchants | after a short wait: each is run apart |
@@ -50,13 +65,14 @@ export async function settleBatch(
     const live = dropExpired(part.tickets, settle);
     if (live.length === 0) continue;
     try {
-      const settlements = await runBatch(writer, live, part.lockTimeout);
+      const bound = await runBatch(writer, live, part.lockTimeout);
       for (const [index, ticket] of live.entries()) {
-        const settlement = settlements[index];
-        if (settlement !== undefined) settle(ticket, settlement);
+        const one = bound[index];
+        if (one !== undefined) settle(ticket, { kind: 'bound', ...one });
       }
     } catch (error) {
-      parts.push(...(await aftermath({ ...part, tickets: live }, error, settle)));
+      const failed = { ...part, tickets: live };
+      parts.push(...(await aftermath(writer, failed, error, settle)));
     }
   }
 }
@@ -74,11 +90,15 @@ function dropExpired(tickets: readonly TimedTicket[], settle: Settle): TimedTick
 }
 
 /** What is to be run again after a failure; nothing when all were told. */
-async function aftermath(part: Part, error: unknown, settle: Settle): Promise<Part[]> {
+async function aftermath(
+  writer: Writer,
+  part: Part,
+  error: unknown,
+  settle: Settle,
+): Promise<Part[]> {
   const { tickets, attempt } = part;
   const kind = error instanceof DatabaseFailure ? error.kind : 'refused';
-  // Each time one more of the keys is known, so this comes to an end.
-  if (kind === 'taken') return [part];
+  if (kind === 'taken') return afterCollision(writer, part, settle);
   const mayRepeat = kind === 'conflict' || kind === 'lost';
   if (mayRepeat && attempt < limits.batchRetriesMax) {
     await sleep(Math.random() * 20 * 2 ** attempt);
@@ -98,6 +118,37 @@ async function aftermath(part: Part, error: unknown, settle: Settle): Promise<Pa
   const problem = problemOf(kind, error);
   for (const ticket of tickets) settle(ticket, problem);
   return [];
+}
+
+/** Each time at least one of the keys is known, so this comes to an end. */
+async function afterCollision(writer: Writer, part: Part, settle: Settle): Promise<Part[]> {
+  try {
+    const known = await findBound(writer, part.tickets);
+    const left = part.tickets.filter((ticket) => {
+      const operation = known.get(keyText(ticket));
+      if (operation !== undefined) settle(ticket, { kind: 'known', operation });
+      return operation === undefined;
+    });
+    return [{ ...part, tickets: left }];
+  } catch (error) {
+    return aftermath(writer, part, error, settle);
+  }
+}
+
+async function findBound(
+  writer: Writer,
+  tickets: readonly Ticket[],
+): Promise<Map<string, KnownOperation>> {
+  const connection = await writer.connect();
+  try {
+    const [result] = await connection.send([findKeys(tickets)]);
+    connection.release();
+    const rows = (result?.rows ?? []) as readonly KnownRow[];
+    return new Map(rows.map((row) => [keyTextOf(row), knownOperation(row)]));
+  } catch (error) {
+    connection.destroy();
+    throw error;
+  }
 }
 
 const retrySoon = { headers: { 'Retry-After': '1' } };
