@@ -355,6 +355,25 @@ begin
   update public.audit_head set day = head.day, number = head.number, hash = head.hash;
 end $function$;
 
+create function bound_operations(merchant text, credential text, keys json)
+ returns json
+ language plpgsql
+ stable
+as $function$
+begin
+  return (
+    select json_agg(json_build_object('type', o.type, 'id', o.id, 'status', o.status,
+      'key_hash', encode(o.key_hash, 'hex'), 'fingerprint', encode(o.fingerprint, 'hex'),
+      'resource_id', o.resource_id, 'error_code', o.error_code,
+      'error_details', o.error_details))
+    from json_to_recordset(keys) as k (type text, key_hash bytea)
+    cross join lateral (
+      select * from public.operations
+      where merchant_id = merchant and credential_id = credential and type = k.type
+        and key_hash = k.key_hash
+      offset 0) o);
+end $function$;
+
 create function expect_rows(changed bigint, expected bigint)
  returns void
  language plpgsql
@@ -406,10 +425,13 @@ begin
   end if;
   if exists (
     select from added a
-    left join public.inventory_movements m on m.merchant_id = a.merchant_id
-      and m.product_id = a.product_id and m.location_id = a.location_id
-      and m.sequence = a.sequence - 1
-    where a.sequence > 1 and m.quantity_after is distinct from a.quantity_before
+    left join lateral (
+      select m.sequence, m.quantity_after from public.inventory_movements m
+      where m.merchant_id = a.merchant_id and m.product_id = a.product_id
+        and m.location_id = a.location_id and m.id < a.id
+      order by m.id desc limit 1) before on true
+    where coalesce(before.sequence, 0) <> a.sequence - 1
+      or coalesce(before.quantity_after, 0) <> a.quantity_before
   ) then
     raise exception 'a movement does not begin where the one before it ended'
       using errcode = 'integrity_constraint_violation';

@@ -9,18 +9,13 @@ const newId = (prefix: string) => `'${prefix}' || substr(replace(uuidv7()::text,
 
 const random32 = 'uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())';
 
-/** Gives `operation` its value, and claims the key. */
-const claim = (type: string, location: string) => `
+/** Binds the key, and gives `operation` its value. */
+const bind = (type: string, location: string) => `
   insert into operations (merchant_id, id, credential_id, type, key_hash, fingerprint,
-    fingerprint_version, status, location_id, request_id, created_at)
+    fingerprint_version, status, resource_id, location_id, request_id, created_at)
   values (merchant, ${newId('op_')}, credential, '${type}', ${random32}, ${random32}, 1,
-    'claimed', ${location}, ${newId('req_')}, clock_timestamp())
-  on conflict (merchant_id, credential_id, type, key_hash) do nothing
+    'succeeded', resource, ${location}, ${newId('req_')}, clock_timestamp())
   returning id into strict operation;`;
-
-const saveOutcome = `
-  update operations set status = 'succeeded', resource_id = resource
-  where merchant_id = merchant and id = operation and status = 'claimed';`;
 
 const adjust = `
 create function bench_adjust(merchant text, credential text, location text, product text)
@@ -32,7 +27,6 @@ declare
   found_product record;
   moment timestamptz;
 begin
-  ${claim('inventory.adjust', 'location')}
   select quantity, sequence into strict level from inventory_levels
   where merchant_id = merchant and product_id = product and location_id = location
   for no key update;
@@ -44,7 +38,7 @@ begin
   -- After the lock: within a level, IDs and times follow the sequence.
   resource := ${newId('imv_')};
   moment := clock_timestamp();
-  ${saveOutcome}
+  ${bind('inventory.adjust', 'location')}
   update inventory_levels
   set quantity = level.quantity + 1, sequence = level.sequence + 1, last_movement_id = resource,
     updated_at = moment
@@ -65,8 +59,7 @@ declare
   number text := substr(resource, 5, 12);
   moment timestamptz := clock_timestamp();
 begin
-  ${claim('customers.create', 'null')}
-  ${saveOutcome}
+  ${bind('customers.create', 'null')}
   insert into customers (merchant_id, id, name, email, email_key, phone, status, version,
     created_at, updated_at, search)
   values (merchant, resource, 'Ada Bench ' || number, 'c' || number || '@example.com',

@@ -87,14 +87,8 @@ export function findCredentials(
           m.request_burst as merchant_request_burst, c.application_id,
           case when c.application_id is not null then oauth_standing(c.merchant_id,
             c.application_id, c.approval_id, c.given_by, t.scopes) end as oauth,
-          case when asked.keys is not null then (
-            select json_agg(json_build_object('type', o.type, 'id', o.id, 'status', o.status,
-              'key_hash', encode(o.key_hash, 'hex'), 'fingerprint', encode(o.fingerprint, 'hex'),
-              'resource_id', o.resource_id, 'error_code', o.error_code,
-              'error_details', o.error_details))
-            from json_to_recordset(asked.keys::json) as k (type text, key_hash bytea)
-            join operations o on o.merchant_id = c.merchant_id and o.credential_id = c.id
-              and o.type = k.type and o.key_hash = k.key_hash) end as bound
+          case when asked.keys is not null then
+            bound_operations(c.merchant_id, c.id, asked.keys::json) end as bound
         from unnest($1::bytea[], $2::text[], $3::text[]) with ordinality
           as asked (token_hash, location_id, keys, position)
         join credential_tokens t on t.token_hash = asked.token_hash and t.expires_at > now()
