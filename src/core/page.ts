@@ -50,6 +50,40 @@ export function takePage<Row, Item>(
   };
 }
 
+/**
+ * A page comes out of the database by columns, each as one JSON array: the driver takes its time
+ * for every single value, and for those of 51 rows it was half of what a list cost the service.
+ */
+export type ByColumn<Row> = { readonly [Name in keyof Row]: readonly Row[Name][] | null };
+
+/** The columns of an inner select as a page needs them, in its order. */
+export function byColumn(names: readonly string[]): string {
+  return names.map((name) => `json_agg(${name}) as ${name}`).join(', ');
+}
+
+/** The rows of a page. Columns without values make none. */
+export function rowsOf<Row extends object>([answer]: readonly ByColumn<Row>[]): Row[] {
+  const columns = Object.entries<readonly unknown[] | null>(answer ?? {}).map(([name, values]) => ({
+    name,
+    values: values ?? [],
+    isTime: name.endsWith('_at'),
+  }));
+  return Array.from(columns[0]?.values ?? [], (_, index) => {
+    const row: Record<string, unknown> = {};
+    for (const { name, values, isTime } of columns) {
+      const value = values[index];
+      row[name] = isTime && typeof value === 'string' ? utcMilliseconds(value) : value;
+    }
+    return row as Row;
+  });
+}
+
+/** PostgreSQL writes `2026-01-31T12:00:00.5+00:00` into JSON, without trailing zeros. */
+function utcMilliseconds(text: string): string {
+  const isWhole = text.length === 29 && text.endsWith('+00:00');
+  return isWhole ? `${text.slice(0, 23)}Z` : new Date(text).toISOString();
+}
+
 /** What a cursor belongs to. */
 export interface CursorScope {
   readonly route: string;

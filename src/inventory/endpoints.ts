@@ -8,7 +8,7 @@ import type {
   MemberEndpoint,
   WriteEndpoint,
 } from '../core/endpoint.ts';
-import { fetchSize, takePage } from '../core/page.ts';
+import { fetchSize, rowsOf, takePage } from '../core/page.ts';
 import type { Principal } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
 import { productExists } from '../products/store.ts';
@@ -58,7 +58,7 @@ const getMovement: MemberEndpoint = {
 const listMovements: CollectionEndpoint<typeof contract.listMovements> = {
   contract: contract.listMovements,
   async run(reader, { principal, location, query, page }) {
-    const rows = await reader.query(
+    const answer = await reader.query(
       read.listMovements({
         merchant: principal.merchant,
         locations: location === undefined ? locationsOf(principal) : [location],
@@ -72,7 +72,7 @@ const listMovements: CollectionEndpoint<typeof contract.listMovements> = {
         limit: fetchSize(page),
       }),
     );
-    return takePage(rows, page, (row) => row.id, presentMovement);
+    return takePage(rowsOf(answer), page, (row) => row.id, presentMovement);
   },
 };
 
@@ -80,7 +80,7 @@ const listLevels: CollectionEndpoint<typeof contract.listLevels> = {
   contract: contract.listLevels,
   async run(reader, { principal, location, query, page }) {
     if (location === undefined) throw new Problem('location_not_granted');
-    const rows = await reader.query(
+    const answer = await reader.query(
       read.listLevels({
         merchant: principal.merchant,
         location,
@@ -90,7 +90,7 @@ const listLevels: CollectionEndpoint<typeof contract.listLevels> = {
         limit: fetchSize(page),
       }),
     );
-    return takePage(rows, page, (row) => row.product_id, presentLevel);
+    return takePage(rowsOf(answer), page, (row) => row.product_id, presentLevel);
   },
 };
 
@@ -102,10 +102,10 @@ const listProductLevels: CollectionEndpoint<typeof contract.listProductLevels> =
     if (product === undefined) throw new Problem('not_found');
     const locations = locationsOf(principal);
     const limit = fetchSize(page);
-    const rows = await reader.query(
+    const answer = await reader.query(
       read.listProductLevels({ merchant, product: id, locations, after: page.after, limit }),
     );
-    return takePage(rows, page, (row) => row.location_id, presentLevel);
+    return takePage(rowsOf(answer), page, (row) => row.location_id, presentLevel);
   },
 };
 

@@ -2,16 +2,29 @@
 // key, so that a page costs its own length wherever it lies.
 
 import { idCeiling, idFloor, lookupId } from '../core/id.ts';
+import { type ByColumn, byColumn } from '../core/page.ts';
 import type { GrantedLocationId, MerchantId } from '../core/principal.ts';
 import type { Statement } from '../core/statement.ts';
 import type { LevelRow, MovementRow } from './adjust.ts';
 
 const movementColumns = `m.id, m.sequence, m.product_id, m.location_id, m.type, m.reason,
-  m.quantity_before, m.quantity_delta, m.quantity_after, m.note, m.reference, m.operation_id,
-  m.credential_id, m.actor_kind, m.application_id, m.recorded_at`;
+  m.quantity_before::text as quantity_before, m.quantity_delta::text as quantity_delta,
+  m.quantity_after::text as quantity_after, m.note, m.reference, m.operation_id, m.credential_id,
+  m.actor_kind, m.application_id, m.recorded_at`;
 
-const levelColumns = `v.product_id, v.location_id, v.quantity, v.sequence, v.last_movement_id,
-  v.updated_at`;
+const movementNames = [
+  ...['id', 'sequence', 'product_id', 'location_id', 'type', 'reason', 'quantity_before'],
+  ...['quantity_delta', 'quantity_after', 'note', 'reference', 'operation_id', 'credential_id'],
+  ...['actor_kind', 'application_id', 'recorded_at'],
+];
+
+/** Quantities as texts: a number in JSON would lose decimals. */
+const levelColumns = `v.product_id, v.location_id, v.quantity::text as quantity, v.sequence,
+  v.last_movement_id, v.updated_at`;
+
+const levelNames = [
+  ...['product_id', 'location_id', 'quantity', 'sequence', 'last_movement_id', 'updated_at'],
+];
 
 /** A movement with what its level is now. */
 export interface AdjustmentRow extends MovementRow {
@@ -95,9 +108,10 @@ const movementConditions = `m.id > $4 and m.id < $5
   and ($2::text[] is null or m.location_id = any ($2))
   and ($3::text[] is null or m.product_id = any ($3))`;
 
-export function listMovements(filter: MovementFilter): Statement<MovementRow> {
+export function listMovements(filter: MovementFilter): Statement<ByColumn<MovementRow>> {
   const { order, after, recordedAfter, recordedBefore } = filter;
   const source = movementSource(filter);
+  if (source === 'merchant' && isUnfiltered(filter)) return walkMovements(filter);
   const from = movementSources[source]
     .replace('%WHERE%', movementConditions)
     .replace('%ORDER%', order);
@@ -105,7 +119,9 @@ export function listMovements(filter: MovementFilter): Statement<MovementRow> {
   const high = [idCeiling('movement', recordedBefore), order === 'desc' ? after : undefined];
   return {
     name: `list_movements_${source}_${order}`,
-    text: `select ${movementColumns} from ${from} order by m.id ${order} limit $9`,
+    text: `
+      select ${byColumn(movementNames)} from (
+        select ${movementColumns} from ${from} order by m.id ${order} limit $9) m`,
     values: [
       filter.merchant,
       filter.locations,
@@ -121,13 +137,34 @@ export function listMovements(filter: MovementFilter): Statement<MovementRow> {
   };
 }
 
+/** Kept apart, with the limit in its text: the database plans the one above anew each time. */
+function walkMovements(filter: MovementFilter): Statement<ByColumn<MovementRow>> {
+  const { merchant, order, after, limit } = filter;
+  const start = order === 'asc' ? 'm.id > $2' : 'm.id < $2';
+  return {
+    name: `walk_movements_${order}_${limit}`,
+    text: `
+      select ${byColumn(movementNames)} from (
+        select ${movementColumns} from inventory_movements m
+        where m.merchant_id = $1 and ${start} order by m.id ${order} limit ${limit}) m`,
+    values: [merchant, after ?? (order === 'asc' ? '' : '~')],
+  };
+}
+
+function isUnfiltered({ reason, recordedAfter, recordedBefore }: MovementFilter): boolean {
+  return [reason, recordedAfter, recordedBefore].every((filter) => filter === undefined);
+}
+
 function movementSource(filter: MovementFilter): keyof typeof movementSources {
   if (filter.operation !== undefined) return 'operation';
   if (filter.products !== undefined) return 'products';
   return filter.locations === null ? 'merchant' : 'locations';
 }
 
-/** The levels at one location by product. A level with sequence 0 never moved and is not shown. */
+/**
+ * The levels at one location by product. A level with sequence 0 never moved and is not shown. The
+ * limit stands in the text, or the database plans each page anew; with filters it shall.
+ */
 export function listLevels(filter: {
   merchant: MerchantId;
   location: GrantedLocationId;
@@ -135,25 +172,26 @@ export function listLevels(filter: {
   updatedAfter: string | undefined;
   after: string | undefined;
   limit: number;
-}): Statement<LevelRow> {
-  return {
-    name: filter.products === undefined ? 'list_levels' : 'list_levels_of_products',
-    text: `
-      select ${levelColumns} from inventory_levels v
-      where v.merchant_id = $1 and v.location_id = $2 and v.product_id > $3 and v.sequence > 0
-        and v.updated_at >= $4::timestamptz
-        ${filter.products === undefined ? '' : 'and v.product_id = any ($6)'}
-      order by v.product_id limit $5`,
-    values: [
-      filter.merchant,
-      filter.location,
-      filter.after ?? '',
-      filter.updatedAfter ?? '-infinity',
-      filter.limit,
-      ...(filter.products === undefined ? [] : [filter.products.map(lookupId)]),
-    ],
-  };
+}): Statement<ByColumn<LevelRow>> {
+  const { products, updatedAfter, limit } = filter;
+  const walk = [filter.merchant, filter.location, filter.after ?? ''];
+  if (products === undefined && updatedAfter === undefined) {
+    return { name: `list_levels_${limit}`, text: levelsAt(String(limit), ''), values: walk };
+  }
+  const filters = [updatedAfter ?? '-infinity', products?.map(lookupId) ?? null, limit];
+  const text = levelsAt('$6', filteredLevels);
+  return { name: 'list_levels_filtered', text, values: [...walk, ...filters] };
 }
+
+const filteredLevels = `and v.updated_at >= $4::timestamptz
+  and ($5::text[] is null or v.product_id = any ($5))`;
+
+const levelsAt = (limit: string, conditions: string) => `
+  select ${byColumn(levelNames)} from (
+    select ${levelColumns} from inventory_levels v
+    where v.merchant_id = $1 and v.location_id = $2 and v.product_id > $3 and v.sequence > 0
+      ${conditions}
+    order by v.product_id limit ${limit}) v`;
 
 /** The levels of one product by location. */
 export function listProductLevels(filter: {
@@ -162,14 +200,15 @@ export function listProductLevels(filter: {
   locations: Locations;
   after: string | undefined;
   limit: number;
-}): Statement<LevelRow> {
+}): Statement<ByColumn<LevelRow>> {
   return {
     name: 'list_product_levels',
     text: `
-      select ${levelColumns} from inventory_levels v
-      where v.merchant_id = $1 and v.product_id = $2 and v.location_id > $3 and v.sequence > 0
-        and ($4::text[] is null or v.location_id = any ($4))
-      order by v.location_id limit $5`,
+      select ${byColumn(levelNames)} from (
+        select ${levelColumns} from inventory_levels v
+        where v.merchant_id = $1 and v.product_id = $2 and v.location_id > $3 and v.sequence > 0
+          and ($4::text[] is null or v.location_id = any ($4))
+        order by v.location_id limit $5) v`,
     values: [
       filter.merchant,
       lookupId(filter.product),

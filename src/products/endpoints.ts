@@ -73,7 +73,7 @@ const getProduct: MemberEndpoint = {
 const listProducts: CollectionEndpoint<typeof contract.listProducts> = {
   contract: contract.listProducts,
   async run(reader, { principal, query, page }) {
-    const rows = await reader.query(
+    const answer = await reader.query(
       store.listProducts({
         merchant: principal.merchant,
         sku: query.sku,
@@ -86,7 +86,7 @@ const listProducts: CollectionEndpoint<typeof contract.listProducts> = {
         limit: fetchSize(page),
       }),
     );
-    return takePage(rows, page, (row) => row.id, presentProduct);
+    return takePage(store.productsOf(answer), page, (row) => row.id, presentProduct);
   },
 };
 

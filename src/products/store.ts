@@ -4,6 +4,7 @@
 import type { Command } from '../core/endpoint.ts';
 import { searchQuery, searchText } from '../core/format.ts';
 import { idFloor, lookupId } from '../core/id.ts';
+import { type ByColumn, byColumn, rowsOf } from '../core/page.ts';
 import type { MerchantId } from '../core/principal.ts';
 import { type Holder, pathIds, wantedValues } from '../core/revision.ts';
 import type { SetStatement, Statement } from '../core/statement.ts';
@@ -14,6 +15,17 @@ const columns = `p.id, p.name, p.description, p.sku, p.barcode, p.status, p.inve
   case when p.price_amount is not null then json_build_object(
     'amount', p.price_amount::text, 'currency', p.price_currency) end as price,
   p.external_id, p.metadata, p.version, p.created_at, p.updated_at`;
+
+/** What a page is made of: nothing that the database would have to build for each row. */
+const listed = [
+  ...['id', 'name', 'description', 'sku', 'barcode', 'status', 'inventory_tracked', 'unit_code'],
+  ...['unit_precision', 'price_amount', 'price_currency', 'external_id', 'metadata', 'version'],
+  ...['created_at', 'updated_at'],
+];
+
+const listedColumns = `p.id, p.name, p.description, p.sku, p.barcode, p.status,
+  p.inventory_tracked, p.unit_code, p.unit_precision, p.price_amount::text as price_amount,
+  p.price_currency, p.external_id, p.metadata, p.version, p.created_at, p.updated_at`;
 
 /** Who holds the SKUs and external IDs that the commands want. */
 export function findHolders(commands: readonly Command<ProductPatch>[]): SetStatement<Holder> {
@@ -154,43 +166,68 @@ export interface ProductFilter {
   readonly limit: number;
 }
 
-const walk = (conditions: string) => `
-  select ${columns} from products p
+/** The limit stands in the text: without it the database plans each page anew. */
+const walk = (limit: number, conditions: string) => `
+  select ${listedColumns} from products p
   where p.merchant_id = $1 and p.id > $2 ${conditions}
-  order by p.id limit $3`;
+  order by p.id limit ${limit}`;
 
 const filtered = `
-    and ($4::text is null or p.status = $4)
-    and ($5::text is null or p.sku = $5)
-    and ($6::text is null or p.barcode = $6)
-    and ($7::text is null or p.external_id = $7)
-    and ($8::tsquery is null or p.search @@ $8)`;
+    and ($3::text is null or p.status = $3)
+    and ($4::text is null or p.sku = $4)
+    and ($5::text is null or p.barcode = $5)
+    and ($6::text is null or p.external_id = $6)
+    and ($7::tsquery is null or p.search @@ $7)`;
 
 /**
  * Rows changed since a time, in two walks: those created since, which lie together at the end of
  * the IDs, and older ones. In one walk the database takes them for evenly spread and may read all
  * that comes before them.
  */
-const changed = `
+const changed = (limit: number) => `
   select * from (
-    (${walk(`${filtered} and p.id < $10 and p.updated_at >= $9::timestamptz`)}) union all
-    (${walk(`${filtered} and p.id >= $10 and p.updated_at >= $9::timestamptz`)})) p
-  order by p.id limit $3`;
+    (${walk(limit, `${filtered} and p.id < $9 and p.updated_at >= $8::timestamptz`)}) union all
+    (${walk(limit, `${filtered} and p.id >= $9 and p.updated_at >= $8::timestamptz`)})) p
+  order by p.id limit ${limit}`;
+
+/** A product as a page reads it. */
+interface ListedProduct extends Omit<ProductRow, 'unit' | 'price'> {
+  readonly unit_code: string;
+  readonly unit_precision: number;
+  readonly price_amount: string | null;
+  readonly price_currency: string | null;
+}
+
+/** The rows of a page as other statements return them. A copy of each row took 2 µs. */
+export function productsOf(answer: readonly ByColumn<ListedProduct>[]): ProductRow[] {
+  return rowsOf<ListedProduct>(answer).map((row) =>
+    Object.assign(row, {
+      unit: { code: row.unit_code, precision: row.unit_precision },
+      price: priceOf(row),
+    }),
+  );
+}
+
+function priceOf({ price_amount: amount, price_currency: currency }: ListedProduct) {
+  return amount === null || currency === null ? null : { amount, currency };
+}
 
 /**
  * A page of products. With filters it is planned anew each time: only their values tell whether an
  * index finds the rows or a walk along the IDs meets them sooner. A plan that is kept does neither.
  */
-export function listProducts(filter: ProductFilter): Statement<ProductRow> {
+export function listProducts(filter: ProductFilter): Statement<ByColumn<ListedProduct>> {
   const { merchant, after, limit, status, sku, barcode, externalId, q, updatedAfter } = filter;
-  const page = [merchant, after ?? '', limit];
+  const page = [merchant, after ?? ''];
   const words = q === undefined ? undefined : searchQuery(q);
   const filters = [status, sku, barcode, externalId, words].map((value) => value ?? null);
   if (updatedAfter !== undefined) {
     const values = [...page, ...filters, updatedAfter, idFloor('product', updatedAfter)];
-    return { name: '', text: changed, values };
+    return { name: '', text: paged(changed(limit)), values };
   }
   return filters.every((value) => value === null)
-    ? { name: 'list_products', text: walk(''), values: page }
-    : { name: '', text: walk(filtered), values: [...page, ...filters] };
+    ? { name: `list_products_${limit}`, text: paged(walk(limit, '')), values: page }
+    : { name: '', text: paged(walk(limit, filtered)), values: [...page, ...filters] };
 }
+
+const paged = (rows: string) => `select ${byColumn(listed)} from (${rows}) p`;
