@@ -2,6 +2,7 @@
 // run takes a machine for longer than one can wait.
 
 import { parseArgs } from 'node:util';
+import { caseNames } from './cases/cases.ts';
 import { type GeneratorName, generators } from './load/generator.ts';
 
 /** How much is measured, and how often. */
@@ -119,7 +120,7 @@ export function readOptions(argv: readonly string[]): Options | undefined {
     parts: part === undefined ? partNames : [part],
     pace,
     growth: growthOf(quick, pace, values),
-    cases: values.cases?.split(',') ?? [],
+    cases: casesOf(values.cases),
     products: numberOf('--products', values.products ?? (quick ? '10000' : '100000'), 100, 900_000),
     merchants: quick ? 64 : 1_000,
     load: oneOf('--load', values.load, generators),
@@ -147,6 +148,14 @@ function growthOf(
     page: 5_000,
     pageRounds: 60,
   };
+}
+
+function casesOf(text: string | undefined): string[] {
+  const names = text?.split(',') ?? [];
+  const known: readonly string[] = [...caseNames.one, ...caseNames.many];
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown === undefined) return names;
+  throw new Error(`there is no case "${unknown}"; there are ${known.join(', ')}`);
 }
 
 function numbersOf(

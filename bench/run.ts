@@ -10,7 +10,7 @@ import { rampSeconds } from './raw/driver.ts';
 import { type RunResults, writeResults } from './results.ts';
 import { settingsOf } from './setup/database.ts';
 import { machineNow } from './setup/usage.ts';
-import { Ending, type Stage, startStage } from './stage.ts';
+import { Ending, type OnStage, type Stage, startStage } from './stage.ts';
 
 const ending = new Ending();
 
@@ -22,14 +22,14 @@ async function bench(options: Options): Promise<Verdict> {
   const startedAt = new Date();
   const machine = machineNow();
   let facts: Facts | undefined;
-  const onStage = async <Result>(part: (stage: Stage, options: Options) => Promise<Result>) => {
+  const onStage: OnStage = async (act) => {
     const stage = await startStage(options, ending, progress);
     facts ??= await factsOf(stage);
-    const result = await part(stage, options);
+    const result = await act(stage, options);
     await stage.end();
     return result;
   };
-  const cases = options.parts.includes('cases') ? await onStage(runCases) : undefined;
+  const cases = options.parts.includes('cases') ? await runCases(options, onStage) : undefined;
   if (facts === undefined) throw new Error('there was nothing to do');
   const seconds = (Date.now() - startedAt.getTime()) / 1_000;
   const verdict = together(cases === undefined ? [] : [cases.verdict]);

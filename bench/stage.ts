@@ -25,6 +25,11 @@ export interface Stage {
   end(): Promise<void>;
 }
 
+/** Does something on a stage of its own, and ends it. */
+export type OnStage = <Result>(
+  act: (stage: Stage, options: Options) => Promise<Result>,
+) => Promise<Result>;
+
 /** What is to be ended. It may end early what it is told to, and all of it only once. */
 export class Ending {
   readonly #stops: (() => Promise<unknown>)[] = [];

@@ -8,6 +8,16 @@ import * as writes from './writes.ts';
 const fewLevels = 64;
 const fewMerchants = 64;
 
+/** As they are named on the command line, by the database that they are measured on. */
+export const caseNames = {
+  one: [
+    ...['adjust-spread', 'adjust-64', 'adjust-one', 'create-customer', 'replay'],
+    ...['list-products', 'list-levels', 'filter-levels', 'list-movements'],
+    ...['get-product', 'get-movement', 'mixed', 'bare-route'],
+  ],
+  many: ['adjust-few-merchants', 'adjust-many-merchants', 'adjust-large-merchant'],
+} as const;
+
 /** The cases of one merchant that has nothing but its own rows. */
 export function casesOfOne({ served, raw }: Pair): readonly Case[] {
   const numbers = numbersOf(served);
@@ -51,18 +61,30 @@ export function casesOfOne({ served, raw }: Pair): readonly Case[] {
   ];
 }
 
-/** The cases of many merchants, each request by any of them. */
-export function casesOfMany({ served, raw }: Pair): readonly Case[] {
-  const all = served.merchants.length;
-  const sizes = [...new Set([Math.min(fewMerchants, all), all])];
-  return sizes.map((size, index) => ({
-    name: index === 0 ? 'adjust-few-merchants' : 'adjust-many-merchants',
-    title: `adjust, ${size.toLocaleString('en')} merchants`,
+/** The cases of many merchants, each request by any of them; and of one that is much larger. */
+export function casesOfMany(many: Pair, large: Pair): readonly Case[] {
+  const all = many.served.merchants.length;
+  const few = Math.min(fewMerchants, all);
+  const of = (name: string, merchants: number): Case => ({
+    name,
+    title: `adjust, ${merchants.toLocaleString('en')} merchants`,
     server: 'service',
-    parts: [{ ...writes.adjustMerchants(raw, size), weight: 1 }],
-    callers: served.merchants.slice(0, size),
-    numbers: numbersOf(served),
-  }));
+    parts: [{ ...writes.adjustMerchants(many.raw, merchants), weight: 1 }],
+    callers: many.served.merchants.slice(0, merchants),
+    numbers: numbersOf(many.served),
+  });
+  return [
+    of('adjust-few-merchants', few),
+    of('adjust-many-merchants', all),
+    {
+      name: 'adjust-large-merchant',
+      title: 'adjust, a large one of these',
+      server: 'service',
+      parts: [{ ...writes.adjustSpread(large.raw, large.raw.products), weight: 1 }],
+      callers: large.served.merchants,
+      numbers: numbersOf(large.served),
+    },
+  ];
 }
 
 /** The yardstick of `get-product`: a route that does nothing but answer as much. */
@@ -78,12 +100,7 @@ export function bareCase(served: MerchantGroup): Case {
   };
 }
 
-/** @throws Error when `names` holds a case that is not there. Empty: all. */
+/** Those with one of the names; all when there is none. */
 export function chosen(all: readonly Case[], names: readonly string[]): readonly Case[] {
-  const unknown = names.find((name) => !all.some((one) => one.name === name));
-  if (unknown !== undefined) {
-    const known = all.map(({ name }) => name).join(', ');
-    throw new Error(`there is no case "${unknown}"; there are ${known}`);
-  }
   return names.length === 0 ? all : all.filter(({ name }) => names.includes(name));
 }

@@ -1,16 +1,16 @@
 // The first part of a run: every case with every number of connections, on one database.
 
 import { type Case, type Pair, planOf } from '../cases/case.ts';
-import { bareCase, casesOfMany, casesOfOne, chosen } from '../cases/cases.ts';
+import { bareCase, caseNames, casesOfMany, casesOfOne, chosen } from '../cases/cases.ts';
 import { useKeys } from '../cases/used-keys.ts';
 import { LedgerWatch, together, type Verdict, verified } from '../judge/verdict.ts';
 import type { Options } from '../options.ts';
 import { type Comparison, compare, type Series } from '../results.ts';
 import { Client } from '../setup/client.ts';
 import { addProducts, settle } from '../setup/data.ts';
-import { createMerchants, hotProduct, single } from '../setup/merchants.ts';
+import { createMerchants, hotProduct, type MerchantGroup, single } from '../setup/merchants.ts';
 import type { BenchService } from '../setup/service.ts';
-import type { Stage } from '../stage.ts';
+import type { OnStage, Stage } from '../stage.ts';
 import { type Bench, runRounds } from './rounds.ts';
 import { costsOf, type StatementCost } from './statements.ts';
 
@@ -21,29 +21,79 @@ export interface CaseResults {
   readonly verdict: Verdict;
 }
 
-/** Few, for there are many merchants. */
+/** Few, for there are many merchants; and of the large one, so many times as many. */
 const productsOfMany = 20;
+const largeFactor = 1_000;
 
-export async function runCases(stage: Stage, options: Options): Promise<CaseResults> {
+/** @returns nothing when no case of it is wanted. */
+export async function runCases(
+  options: Options,
+  onStage: OnStage,
+): Promise<CaseResults | undefined> {
+  const { cases } = options;
+  const isWanted = (names: readonly string[]) =>
+    cases.length === 0 || names.some((name) => cases.includes(name));
+  const one = isWanted(caseNames.one) ? await onStage(runOne) : undefined;
+  const many = isWanted(caseNames.many) ? await onStage(runMany) : undefined;
+  if (one === undefined || many === undefined) return one ?? many;
+  return {
+    comparisons: [...one.comparisons, ...many.comparisons],
+    measurements: {
+      service: [...one.measurements.service, ...many.measurements.service],
+      raw: [...one.measurements.raw, ...many.measurements.raw],
+    },
+    statements: [...one.statements, ...many.statements],
+    verdict: together([one.verdict, many.verdict]),
+  };
+}
+
+async function runOne(stage: Stage, options: Options): Promise<CaseResults> {
+  const { owner } = stage.database;
+  stage.progress(`making two merchants of ${options.products} products`);
+  const pair = await makePair(stage, 1, options.products);
+  await settle(owner);
+  const service = await stage.startService();
+  const bare = await stage.startBare(await productOf(service, pair));
+  stage.progress('using keys');
+  await useKeys(service.origin, pair);
+  await settle(owner);
+  const cases = chosen([...casesOfOne(pair), bareCase(pair.served)], options.cases);
+  return measureCases(stage, options, { cases, groups: [pair.served], servers: { service, bare } });
+}
+
+/**
+ * On a database of its own: among many small merchants the planner takes every merchant for small.
+ * What that does to a large one is a case here, and must not colour all the others.
+ */
+async function runMany(stage: Stage, options: Options): Promise<CaseResults> {
+  const { merchants } = options;
+  stage.progress(`making twice ${merchants} merchants of ${productsOfMany} products, and a large`);
+  const many = await makePair(stage, merchants, productsOfMany);
+  const large = await makePair(stage, 1, productsOfMany * largeFactor);
+  await settle(stage.database.owner);
+  const service = await stage.startService();
+  const cases = chosen(casesOfMany(many, large), options.cases);
+  const groups = [many.served, large.served];
+  return measureCases(stage, options, { cases, groups, servers: { service } });
+}
+
+interface Prepared {
+  readonly cases: readonly Case[];
+  /** Whose movements are counted. */
+  readonly groups: readonly MerchantGroup[];
+  readonly servers: Bench['servers'];
+}
+
+async function measureCases(
+  stage: Stage,
+  options: Options,
+  { cases, groups, servers }: Prepared,
+): Promise<CaseResults> {
   const { database, load, raw, progress } = stage;
   const { owner, postmaster, serviceUrl } = database;
-  const { pace } = options;
-  progress(`making two merchants of ${options.products} products`);
-  const one = await makePair(stage, 1, options.products);
-  progress(`making twice ${options.merchants} merchants of ${productsOfMany} products`);
-  const many = await makePair(stage, options.merchants, productsOfMany);
-  await settle(owner);
-  progress('starting the service');
-  const service = await stage.startService();
-  const bare = await stage.startBare(await productOf(service, one));
-  progress('using keys');
-  await useKeys(service.origin, one);
-  await settle(owner);
-  const all = [...casesOfOne(one), ...casesOfMany(many), bareCase(one.served)];
-  const cases = chosen(all, options.cases);
-  const watch = await LedgerWatch.start(owner, load, [one.served, many.served]);
-  const bench: Bench = { servers: { service, bare }, load, raw, postmaster, progress };
-  const figures = await runRounds(bench, cases, pace);
+  const watch = await LedgerWatch.start(owner, load, groups);
+  const bench: Bench = { servers, load, raw, postmaster, progress };
+  const figures = await runRounds(bench, cases, options.pace);
   const statements = options.statements ? await readStatements(stage, bench, cases, options) : [];
   progress('verifying the ledger');
   const errors = { sentence: `Errors: ${figures.errors.count}.`, faults: figures.errors.faults };
