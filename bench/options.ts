@@ -144,7 +144,7 @@ function growthOf(
   return {
     pace: { ...pace, rounds, rawRounds: rounds, connections: [64], rawClients: [32] },
     sizes: numbersOf('--sizes', sizes, { least: 1_000, most: 10_000_000 }),
-    othersMax: 1_000_000,
+    othersMax: quick ? 100_000 : 1_000_000,
     page: 5_000,
     pageRounds: 60,
   };

@@ -7,6 +7,7 @@ import type { Verdict } from './judge/verdict.ts';
 import { type Measured, median, perSecond } from './measure.ts';
 import type { Options } from './options.ts';
 import type { CaseResults } from './parts/case-part.ts';
+import type { GrowthResults } from './parts/growth-part.ts';
 import type { Machine } from './setup/usage.ts';
 
 export interface RunResults {
@@ -19,6 +20,7 @@ export interface RunResults {
   readonly options: Options;
   readonly verdict: Verdict;
   readonly cases: CaseResults | undefined;
+  readonly growth: GrowthResults | undefined;
 }
 
 /** A measurement with what it took from the machine. Undefined where that cannot be read. */

@@ -5,6 +5,7 @@
 import { together, type Verdict } from './judge/verdict.ts';
 import { type Options, readOptions, usage } from './options.ts';
 import { runCases } from './parts/case-part.ts';
+import { runGrowth } from './parts/growth-part.ts';
 import { print } from './print/print.ts';
 import { rampSeconds } from './raw/driver.ts';
 import { type RunResults, writeResults } from './results.ts';
@@ -30,10 +31,12 @@ async function bench(options: Options): Promise<Verdict> {
     return result;
   };
   const cases = options.parts.includes('cases') ? await runCases(options, onStage) : undefined;
+  const growth = options.parts.includes('growth') ? await onStage(runGrowth) : undefined;
   if (facts === undefined) throw new Error('there was nothing to do');
   const seconds = (Date.now() - startedAt.getTime()) / 1_000;
-  const verdict = together(cases === undefined ? [] : [cases.verdict]);
-  const results: RunResults = { startedAt, seconds, machine, ...facts, options, verdict, cases };
+  const verdict = together([cases, growth].flatMap((part) => part?.verdict ?? []));
+  const measured = { verdict, cases, growth };
+  const results: RunResults = { startedAt, seconds, machine, ...facts, options, ...measured };
   print(results);
   console.log(`Every measurement: ${await writeResults(startedAt, results)}`);
   return verdict;

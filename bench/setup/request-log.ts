@@ -6,6 +6,7 @@ import { appendFileSync, closeSync, openSync, readFileSync, truncateSync } from 
 export class RequestLog {
   readonly descriptor: number;
   readonly #path: string;
+  #isOpen = true;
 
   constructor(path: string) {
     appendFileSync(path, '');
@@ -23,6 +24,7 @@ export class RequestLog {
   }
 
   close(): void {
-    closeSync(this.descriptor);
+    if (this.#isOpen) closeSync(this.descriptor);
+    this.#isOpen = false;
   }
 }
