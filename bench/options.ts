@@ -21,6 +21,8 @@ export interface Pace {
 
 export interface Growth {
   readonly pace: Pace;
+  /** Names of cases; empty: all. */
+  readonly cases: readonly string[];
   /** Numbers of movements, rising. Of everything else there are as many, but no more than this. */
   readonly sizes: readonly number[];
   readonly othersMax: number;
@@ -56,7 +58,7 @@ export type PartName = (typeof partNames)[number];
 
 export const usage = `Usage: npm run bench -- [options]
 
-  --quick              a run of less than three minutes
+  --quick              few cases and small sizes, in less than three minutes
   --only cases|growth  one part of the run
   --cases A,B          only these cases, such as adjust-spread,get-product
   --seconds N          per measurement, 1 to 60 (default 2; quick 1)
@@ -67,7 +69,7 @@ export const usage = `Usage: npm run bench -- [options]
   --products N         how many products with a level, 100 to 900000
                        (default 100000; quick 10000)
   --sizes A,B          movements to grow to, each 1000 to 10000000
-                       (default 10000,1000000,10000000; quick 10000,200000)
+                       (default 10000,1000000,10000000; quick 10000,80000)
   --load wrk|autocannon  the load generator (default: wrk when installed)
   --raw pgbench|loop   the raw driver (default: pgbench when installed)
   --log info|warn      at info, the default, servers log every request
@@ -120,7 +122,7 @@ export function readOptions(argv: readonly string[]): Options | undefined {
     parts: part === undefined ? partNames : [part],
     pace,
     growth: growthOf(quick, pace, values),
-    cases: casesOf(values.cases),
+    cases: casesOf(values.cases, quick ? quickCases : []),
     products: numberOf('--products', values.products ?? (quick ? '10000' : '100000'), 100, 900_000),
     merchants: quick ? 64 : 1_000,
     load: oneOf('--load', values.load, generators),
@@ -132,26 +134,36 @@ export function readOptions(argv: readonly string[]): Options | undefined {
 }
 
 const everyCount = '1,16,64,256';
+const quickCases = [
+  ...['adjust-spread', 'adjust-one', 'create-customer', 'list-products', 'get-product'],
+  ...['bare-route', 'adjust-few-merchants'],
+];
+const quickGrowthCases = ['adjust-spread', 'list-products', 'get-product'];
 
 function growthOf(
   quick: boolean,
   pace: Pace,
-  values: { readonly rounds?: string | undefined; readonly sizes?: string | undefined },
+  values: {
+    readonly cases?: string | undefined;
+    readonly rounds?: string | undefined;
+    readonly sizes?: string | undefined;
+  },
 ): Growth {
   const fewer = quick ? 1 : 3;
   const rounds = values.rounds === undefined ? fewer : pace.rounds;
-  const sizes = values.sizes ?? (quick ? '10000,200000' : '10000,1000000,10000000');
+  const sizes = values.sizes ?? (quick ? '10000,80000' : '10000,1000000,10000000');
   return {
     pace: { ...pace, rounds, rawRounds: rounds, connections: [64], rawClients: [32] },
     sizes: numbersOf('--sizes', sizes, { least: 1_000, most: 10_000_000 }),
-    othersMax: quick ? 100_000 : 1_000_000,
+    cases: casesOf(values.cases, quick ? quickGrowthCases : []),
+    othersMax: quick ? 40_000 : 1_000_000,
     page: 5_000,
     pageRounds: 60,
   };
 }
 
-function casesOf(text: string | undefined): string[] {
-  const names = text?.split(',') ?? [];
+function casesOf(text: string | undefined, others: readonly string[]): readonly string[] {
+  const names = text?.split(',') ?? others;
   const known: readonly string[] = [...caseNames.one, ...caseNames.many];
   const unknown = names.find((name) => !known.includes(name));
   if (unknown === undefined) return names;

@@ -3,6 +3,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Judgement } from './judge/bars.ts';
 import type { Verdict } from './judge/verdict.ts';
 import { type Measured, median, perSecond } from './measure.ts';
 import type { Options } from './options.ts';
@@ -21,6 +22,7 @@ export interface RunResults {
   readonly verdict: Verdict;
   readonly cases: CaseResults | undefined;
   readonly growth: GrowthResults | undefined;
+  readonly bars: readonly Judgement[];
 }
 
 /** A measurement with what it took from the machine. Undefined where that cannot be read. */

@@ -2,6 +2,7 @@
 // alone. It ends what it started however it ends, and judges itself: the exit code is 1 when there
 // was an error, or the ledger is not what the answers said.
 
+import { judgeBars } from './judge/bars.ts';
 import { together, type Verdict } from './judge/verdict.ts';
 import { type Options, readOptions, usage } from './options.ts';
 import { runCases } from './parts/case-part.ts';
@@ -35,7 +36,8 @@ async function bench(options: Options): Promise<Verdict> {
   if (facts === undefined) throw new Error('there was nothing to do');
   const seconds = (Date.now() - startedAt.getTime()) / 1_000;
   const verdict = together([cases, growth].flatMap((part) => part?.verdict ?? []));
-  const measured = { verdict, cases, growth };
+  const bars = judgeBars({ cases, growth, drivers: facts.drivers });
+  const measured = { verdict, cases, growth, bars };
   const results: RunResults = { startedAt, seconds, machine, ...facts, options, ...measured };
   print(results);
   console.log(`Every measurement: ${await writeResults(startedAt, results)}`);

@@ -75,7 +75,7 @@ export function casesOfMany(many: Pair, large: Pair): readonly Case[] {
   });
   return [
     of('adjust-few-merchants', few),
-    of('adjust-many-merchants', all),
+    ...(all > few ? [of('adjust-many-merchants', all)] : []),
     {
       name: 'adjust-large-merchant',
       title: 'adjust, a large one of these',
@@ -103,4 +103,9 @@ export function bareCase(served: MerchantGroup): Case {
 /** Those with one of the names; all when there is none. */
 export function chosen(all: readonly Case[], names: readonly string[]): readonly Case[] {
   return names.length === 0 ? all : all.filter(({ name }) => names.includes(name));
+}
+
+/** Whether keys must have been used before it is measured. */
+export function isReplay({ parts }: Case): boolean {
+  return parts.some(({ request }) => request.answer === 'replay');
 }

@@ -1,7 +1,7 @@
 // The first part of a run: every case with every number of connections, on one database.
 
 import { type Case, type Pair, planOf } from '../cases/case.ts';
-import { bareCase, caseNames, casesOfMany, casesOfOne, chosen } from '../cases/cases.ts';
+import { bareCase, caseNames, casesOfMany, casesOfOne, chosen, isReplay } from '../cases/cases.ts';
 import { useKeys } from '../cases/used-keys.ts';
 import { LedgerWatch, together, type Verdict, verified } from '../judge/verdict.ts';
 import type { Options } from '../options.ts';
@@ -54,10 +54,12 @@ async function runOne(stage: Stage, options: Options): Promise<CaseResults> {
   await settle(owner);
   const service = await stage.startService();
   const bare = await stage.startBare(await productOf(service, pair));
-  stage.progress('using keys');
-  await useKeys(service.origin, pair);
-  await settle(owner);
   const cases = chosen([...casesOfOne(pair), bareCase(pair.served)], options.cases);
+  if (cases.some(isReplay)) {
+    stage.progress('using keys');
+    await useKeys(service.origin, pair);
+    await settle(owner);
+  }
   return measureCases(stage, options, { cases, groups: [pair.served], servers: { service, bare } });
 }
 

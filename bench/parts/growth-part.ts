@@ -2,7 +2,7 @@
 // their beginning.
 
 import type { Pair } from '../cases/case.ts';
-import { casesOfOne, chosen } from '../cases/cases.ts';
+import { casesOfOne, chosen, isReplay } from '../cases/cases.ts';
 import { useKeys } from '../cases/used-keys.ts';
 import { type Extent, extentOf, grow } from '../growth/grow.ts';
 import { comparePages, type PageComparison } from '../growth/pages.ts';
@@ -65,13 +65,15 @@ async function measureSize(stage: Stage, options: Options, { pair, extent, isLas
   const { database, load, raw, progress } = stage;
   const { owner, postmaster, serviceUrl } = database;
   const service = await stage.startService();
-  progress('using keys');
-  await useKeys(service.origin, pair);
-  await settle(owner);
+  const cases = chosen(casesOfOne(pair), options.growth.cases);
+  if (cases.some(isReplay)) {
+    progress('using keys');
+    await useKeys(service.origin, pair);
+    await settle(owner);
+  }
   // A ledger that was deepened is not what `verify` expects.
   const ledger = extent.depth === 1 ? [await verified(serviceUrl)] : [];
   const watch = await LedgerWatch.start(owner, load, [pair.served]);
-  const cases = chosen(casesOfOne(pair), options.cases);
   const bench = { servers: { service }, load, raw, postmaster, progress };
   const figures = await runRounds(bench, cases, options.growth.pace);
   const errors = { sentence: `Errors: ${figures.errors.count}.`, faults: figures.errors.faults };
