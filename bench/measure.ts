@@ -11,7 +11,10 @@ export interface Measured {
   readonly movements: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Answers that were not 2xx, replays where there should be none or none where there should be, broken and silent connections. */
+  /**
+   * Answers that were not 2xx, replays in the wrong place or missing in theirs, broken and silent
+   * connections.
+   */
   readonly errors: number;
   readonly firstError: string | undefined;
 }

@@ -28,7 +28,7 @@ export interface Pair {
   readonly raw: MerchantGroup;
 }
 
-export const usedKeysMax = 10_000;
+const usedKeysMax = 10_000;
 
 export function numbersOf({ products, movements }: MerchantGroup): Numbers {
   return { products, movements, usedKeys: Math.min(products, usedKeysMax) };

@@ -92,7 +92,7 @@ export function bareCase(served: MerchantGroup): Case {
   const request = { method: 'GET', path: '/api/v1/products/any', answer: 'other' } as const;
   return {
     name: 'bare-route',
-    title: 'a bare route that answers a product',
+    title: 'bare route, as large',
     server: 'bare',
     parts: [{ request, raw: undefined, weight: 1 }],
     callers: served.merchants,

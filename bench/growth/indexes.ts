@@ -44,7 +44,7 @@ async function foreignKeys(owner: pg.Client, tables: readonly string[]): Promise
   return rows;
 }
 
-/** In the order in which they were made: where two seem to cost the same, the planner goes by it. */
+/** In the order in which they were made: the planner goes by it where two cost the same. */
 async function indexesOf(owner: pg.Client, tables: readonly string[]): Promise<Definition[]> {
   const { rows } = await owner.query<Definition>(
     `select case when c.oid is null then pg_get_indexdef(i.indexrelid)

@@ -32,7 +32,7 @@ export interface Numbers {
   readonly usedKeys: number;
 }
 
-/** What is asked, of whom and how often: a request of weight 2 is sent twice as often as one of 1. */
+/** What is asked, of whom, and how often: with weight 2 twice as often as with weight 1. */
 export interface LoadPlan {
   readonly requests: readonly { readonly weight: number; readonly template: RequestTemplate }[];
   readonly callers: readonly Caller[];
@@ -48,7 +48,7 @@ export interface FilledRequest {
 }
 
 /** Each template as often as its weight says. */
-export function weighted({ requests }: LoadPlan): RequestTemplate[] {
+function weighted({ requests }: LoadPlan): RequestTemplate[] {
   return requests.flatMap(({ weight, template }) => Array.from({ length: weight }, () => template));
 }
 

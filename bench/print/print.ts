@@ -35,6 +35,7 @@ export function factsOf({ machine, settings, drivers, options, seconds }: RunRes
     `Node ${node}, PostgreSQL ${version}: ${named.join(', ')}.`,
     `Load by ${drivers.load}, raw figures by ${drivers.raw}, ${pace.rounds} rounds of ` +
       `${pace.seconds} s each, requests ${options.isLogged ? '' : 'not '}logged; ` +
-      `${(seconds / 60).toFixed(1)} minutes${options.quick ? '. QUICK: a hint, not a result' : ''}.`,
+      `${(seconds / 60).toFixed(1)} minutes.`,
+    ...(options.quick ? ['QUICK: a hint, not a result.'] : []),
   ];
 }
