@@ -15,7 +15,7 @@ export interface Pace {
   /** The raw figures are measured in this many of the rounds, the first ones. */
   readonly rawRounds: number;
   readonly connections: readonly number[];
-  /** Numbers of database clients for the raw figures; the best one counts. */
+  /** Numbers of database clients for the raw figures; the best one counts. Reads take the first. */
   readonly rawClients: readonly number[];
 }
 

@@ -39,10 +39,8 @@ export async function runRounds(
   pace: Pace,
 ): Promise<Figures> {
   const meter = new Meter(bench);
-  const clients = pace.connections.includes(1) ? [1, ...pace.rawClients] : pace.rawClients;
-  const served = seriesOf(cases, pace.connections);
-  const compared = cases.filter((one) => rawOf(one) !== undefined);
-  const raw = seriesOf(compared, [...new Set(clients)]);
+  const served = cases.flatMap((one) => seriesOf(one, pace.connections));
+  const raw = cases.flatMap((one) => seriesOf(one, clientsOf(one, pace)));
   for (const one of cases) {
     bench.progress(`warming up: ${one.title}`);
     await meter.serve(one, Math.max(...pace.connections), pace.warmUpSeconds);
@@ -63,10 +61,19 @@ export async function runRounds(
   return { served, raw, errors: { count: meter.errors, faults: meter.faults } };
 }
 
-function seriesOf(cases: readonly Case[], parallel: readonly number[]): Growing[] {
-  return cases.flatMap(({ name }) =>
-    parallel.map((number) => ({ case: name, parallel: number, samples: [] })),
-  );
+/**
+ * Reads wait for nothing but processors: with more clients than a few for each they get slower, so
+ * the smallest number does.
+ */
+function clientsOf(one: Case, { connections, rawClients }: Pace): readonly number[] {
+  if (rawOf(one) === undefined) return [];
+  const isRead = one.parts.every(({ request }) => request.method === 'GET');
+  const most = isRead ? rawClients.slice(0, 1) : rawClients;
+  return connections.includes(1) ? [...new Set([1, ...most])] : most;
+}
+
+function seriesOf({ name }: Case, parallel: readonly number[]): Growing[] {
+  return parallel.map((number) => ({ case: name, parallel: number, samples: [] }));
 }
 
 class Meter {
