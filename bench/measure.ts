@@ -7,9 +7,14 @@ export interface Measured {
   readonly seconds: number;
   /** Completed at all, before and after the window included: what processor time is divided by. */
   readonly total: number;
+  /** Movements recorded by what was completed. */
+  readonly movements: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Answers that were not 2xx, replays of what was never sent, broken and silent connections. */
+  /**
+   * Answers that were not 2xx, replays in the wrong place or missing in theirs, broken and silent
+   * connections.
+   */
   readonly errors: number;
   readonly firstError: string | undefined;
 }
@@ -17,7 +22,7 @@ export interface Measured {
 /** @param latencies in milliseconds, of the requests within the window, in any order. */
 export function measured(
   latencies: Float64Array,
-  counts: Pick<Measured, 'seconds' | 'total' | 'errors' | 'firstError'>,
+  counts: Pick<Measured, 'seconds' | 'total' | 'movements' | 'errors' | 'firstError'>,
 ): Measured {
   const sorted = latencies.slice().sort();
   return {

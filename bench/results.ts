@@ -3,7 +3,27 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Judgement } from './judge/bars.ts';
+import type { Verdict } from './judge/verdict.ts';
 import { type Measured, median, perSecond } from './measure.ts';
+import type { Options } from './options.ts';
+import type { CaseResults } from './parts/case-part.ts';
+import type { GrowthResults } from './parts/growth-part.ts';
+import type { Machine } from './setup/usage.ts';
+
+export interface RunResults {
+  readonly startedAt: Date;
+  /** How long the run took. */
+  readonly seconds: number;
+  readonly machine: Machine;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly drivers: { readonly load: string; readonly raw: string; readonly rampSeconds: number };
+  readonly options: Options;
+  readonly verdict: Verdict;
+  readonly cases: CaseResults | undefined;
+  readonly growth: GrowthResults | undefined;
+  readonly bars: readonly Judgement[];
+}
 
 /** A measurement with what it took from the machine. Undefined where that cannot be read. */
 export interface Sample extends Measured {
@@ -95,7 +115,7 @@ export function compare(title: string, served: Series, raw: readonly Series[]): 
 export const resultsDirectory = fileURLToPath(new URL('./results/', import.meta.url));
 
 /** @returns the path of the file. */
-export async function writeResults(startedAt: Date, results: object): Promise<string> {
+export async function writeResults(startedAt: Date, results: RunResults): Promise<string> {
   await mkdir(resultsDirectory, { recursive: true });
   const name = `${startedAt.toISOString().replace(/:/g, '-').slice(0, 19)}.json`;
   const path = join(resultsDirectory, name);

@@ -1,17 +1,18 @@
-// `npm run bench`: one run, on one machine and one PostgreSQL server, of the service and of the
-// same work by the database alone. It ends what it started however it ends, and judges itself: the
-// exit code is 1 when there was an error, or the ledger is not what the answers said.
+// `npm run bench`: one run, on one machine, of the service and of the same work by the database
+// alone. It ends what it started however it ends, and judges itself: the exit code is 1 when there
+// was an error, or the ledger is not what the answers said.
 
-import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
+import { judgeBars } from './judge/bars.ts';
+import { together, type Verdict } from './judge/verdict.ts';
 import { type Options, readOptions, usage } from './options.ts';
+import { runCases } from './parts/case-part.ts';
+import { runGrowth } from './parts/growth-part.ts';
+import { print } from './print/print.ts';
 import { rampSeconds } from './raw/driver.ts';
-import { type Comparison, compare, writeResults } from './results.ts';
-import { runRounds } from './rounds.ts';
+import { type RunResults, writeResults } from './results.ts';
 import { settingsOf } from './setup/database.ts';
-import { Ending, type Stage, startStage } from './stage.ts';
-import { costsOf, costsTable, type StatementCost } from './statements.ts';
-import { tableOf } from './table.ts';
-import { judge, type Verdict } from './verdict.ts';
+import { machineNow } from './setup/usage.ts';
+import { Ending, type OnStage, type Stage, startStage } from './stage.ts';
 
 const ending = new Ending();
 
@@ -22,77 +23,34 @@ function progress(text: string): void {
 async function bench(options: Options): Promise<Verdict> {
   const startedAt = new Date();
   const machine = machineNow();
-  const stage = await startStage(options, ending, progress);
-  const settings = await settingsOf(stage.database.owner);
-  const { postmaster } = stage.database;
-  const parts = { ...stage, servicePid: stage.service.pid, postmaster };
-  const figures = await runRounds(parts, options, progress);
-  const statements = options.statements ? await readStatements(stage, options) : [];
-  progress('verifying the ledger');
-  const verdict = await judge(stage, options, figures.errors);
-  const comparisons = figures.served.map((series) =>
-    compare(stage.cases.find(({ name }) => name === series.case)?.title ?? '', series, figures.raw),
-  );
-  const drivers = { load: stage.load.name, raw: stage.raw.name, rampSeconds };
-  const facts = { startedAt, machine, settings, drivers, options };
-  print(facts, comparisons, statements);
-  console.log(verdict.sentence);
-  for (const fault of verdict.faults) console.log(`FAULT: ${fault}`);
-  const measurements = { service: figures.served, raw: figures.raw };
-  const results = { ...facts, verdict, comparisons, measurements, statements };
-  const path = await writeResults(startedAt, results);
-  console.log(`Every measurement: ${path}`);
+  let facts: Facts | undefined;
+  const onStage: OnStage = async (act) => {
+    const stage = await startStage(options, ending, progress);
+    facts ??= await factsOf(stage);
+    const result = await act(stage, options);
+    await stage.end();
+    return result;
+  };
+  const cases = options.parts.includes('cases') ? await runCases(options, onStage) : undefined;
+  const growth = options.parts.includes('growth') ? await onStage(runGrowth) : undefined;
+  if (facts === undefined) throw new Error('there was nothing to do');
+  const seconds = (Date.now() - startedAt.getTime()) / 1_000;
+  const verdict = together([cases, growth].flatMap((part) => part?.verdict ?? []));
+  const bars = judgeBars({ cases, growth, drivers: facts.drivers });
+  const measured = { verdict, cases, growth, bars };
+  const results: RunResults = { startedAt, seconds, machine, ...facts, options, ...measured };
+  print(results);
+  console.log(`Every measurement: ${await writeResults(startedAt, results)}`);
   return verdict;
 }
 
-function machineNow() {
+type Facts = Pick<RunResults, 'settings' | 'drivers'>;
+
+async function factsOf({ database, load, raw }: Stage): Promise<Facts> {
   return {
-    cores: availableParallelism(),
-    processor: cpus()[0]?.model.trim() ?? 'unknown',
-    memoryBytes: totalmem(),
-    node: process.version,
-    platform: `${process.platform} ${process.arch}`,
-    loadBefore: loadavg()[0] ?? 0,
+    settings: await settingsOf(database.owner),
+    drivers: { load: load.name, raw: raw.name, rampSeconds },
   };
-}
-
-interface Facts {
-  readonly machine: ReturnType<typeof machineNow>;
-  readonly settings: Readonly<Record<string, string>>;
-  readonly drivers: { readonly load: string; readonly raw: string };
-  readonly options: Options;
-}
-
-async function readStatements({ database, load, cases }: Stage, options: Options) {
-  const connections = Math.max(...options.connections);
-  const all: { title: string; costs: readonly StatementCost[] }[] = [];
-  for (const one of cases) {
-    progress(`statements: ${one.title}`);
-    const costs = await costsOf(database.owner, load, one, {
-      connections,
-      seconds: options.seconds,
-    });
-    all.push({ title: `${one.title}, ${connections} connections`, costs });
-  }
-  return all;
-}
-
-function print(
-  { machine, settings, drivers, options }: Facts,
-  comparisons: readonly Comparison[],
-  statements: Awaited<ReturnType<typeof readStatements>>,
-): void {
-  const { cores, processor, node, loadBefore } = machine;
-  const { server_version: version = '', ...others } = settings;
-  const named = Object.entries(others).map(([name, value]) => `${name} = ${value || 'none'}`);
-  console.log(`${cores} cores of ${processor}, load ${loadBefore.toFixed(1)} before the run`);
-  console.log(`Node ${node}, PostgreSQL ${version}: ${named.join(', ')}`);
-  console.log(
-    `Load by ${drivers.load}, raw figures by ${drivers.raw}; ` +
-      `${options.rounds} rounds of ${options.seconds} s each\n`,
-  );
-  console.log(`${tableOf(comparisons, drivers.raw)}\n`);
-  for (const { title, costs } of statements) console.log(`${title}\n\n${costsTable(costs)}\n`);
 }
 
 /**

@@ -1,30 +1,36 @@
-// Starts all that a run needs, in a temporary directory, and ends it the other way round. Nothing
-// is ended that was not started here.
+// Starts what a part of a run needs, in a temporary directory, and ends it the other way round.
+// Nothing is ended that was not started here.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Case, casesOf } from './cases.ts';
 import { type LoadGenerator, startLoad } from './load/generator.ts';
 import type { Options } from './options.ts';
+import { statementSettings } from './parts/statements.ts';
 import { type RawDriver, startRaw } from './raw/driver.ts';
 import { createFunctions } from './raw/functions.ts';
 import { resultsDirectory } from './results.ts';
-import { type BenchMerchant, createMerchant, settle } from './setup/data.ts';
+import { type BareServer, startBare } from './setup/bare.ts';
 import { type BenchDatabase, startDatabase } from './setup/database.ts';
 import { type BenchService, startService } from './setup/service.ts';
-import { statementSettings } from './statements.ts';
 
 export interface Stage {
   readonly database: BenchDatabase;
-  readonly service: BenchService;
-  /** Whose records the service works on. */
-  readonly served: BenchMerchant;
-  readonly cases: readonly Case[];
   readonly load: LoadGenerator;
   readonly raw: RawDriver;
+  progress(text: string): void;
+  startService(): Promise<BenchService>;
+  startBare(answer: string): Promise<BareServer>;
+  /** Before the next part begins. */
+  end(): Promise<void>;
 }
 
+/** Does something on a stage of its own, and ends it. */
+export type OnStage = <Result>(
+  act: (stage: Stage, options: Options) => Promise<Result>,
+) => Promise<Result>;
+
+/** What is to be ended. It may end early what it is told to, and all of it only once. */
 export class Ending {
   readonly #stops: (() => Promise<unknown>)[] = [];
   #ending: Promise<void> | undefined;
@@ -59,31 +65,35 @@ export class Ending {
   }
 }
 
+/** @param ending of the whole run: the stage ends with it, if not before. */
 export async function startStage(
   options: Options,
   ending: Ending,
   progress: (text: string) => void,
 ): Promise<Stage> {
-  const { products } = options;
+  const own = new Ending();
+  ending.add(() => own.end(progress));
   const directory = await mkdtemp(join(tmpdir(), 'tallybook-bench-'));
-  ending.add(() => rm(directory, { recursive: true, force: true }));
+  own.add(() => rm(directory, { recursive: true, force: true }));
   progress('starting PostgreSQL');
-  const database = await ending.started(
+  const database = await own.started(
     startDatabase(directory, options.statements ? statementSettings : {}),
   );
-  progress(`making two merchants of ${products} products`);
   await createFunctions(database.owner);
-  const served = await createMerchant(database.owner, products);
-  const raw = await createMerchant(database.owner, products);
-  await settle(database.owner);
-  progress('starting the service');
-  const flags = options.profile ? ['--cpu-prof', `--cpu-prof-dir=${resultsDirectory}`] : [];
-  const service = await ending.started(startService(database.serviceUrl, flags));
-  const { host, port } = service;
-  const load = startLoad({ host, port, token: served.token, products }, options.load);
-  ending.add(() => load.stop());
-  const driver = startRaw(database.serviceUrl, directory, options.raw);
-  ending.add(() => driver.stop());
-  const cases = casesOf({ served, raw, products }, options.cases);
-  return { database, service, served, cases, load, raw: driver };
+  const load = startLoad(directory, options.load);
+  own.add(() => load.stop());
+  const raw = startRaw(database.serviceUrl, directory, options.raw);
+  own.add(() => raw.stop());
+  const { isLogged } = options;
+  const nodeFlags = options.profile ? ['--cpu-prof', `--cpu-prof-dir=${resultsDirectory}`] : [];
+  const databaseUrl = database.serviceUrl;
+  return {
+    database,
+    load,
+    raw,
+    progress,
+    startService: () => own.started(startService({ databaseUrl, directory, isLogged, nodeFlags })),
+    startBare: (answer) => own.started(startBare(directory, answer, isLogged)),
+    end: () => own.end(progress),
+  };
 }

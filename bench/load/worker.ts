@@ -1,90 +1,83 @@
-// The load generator's own process: a closed loop, each connection sending its next request as soon
-// as it has the answer. What is under way at the end is waited for, so every write is known.
+// Drives load with autocannon, in a process of its own. Its own latencies are whole milliseconds;
+// those here are taken from its events. What is under way at its end is dropped.
 
-import { setTimeout as sleep } from 'node:timers/promises';
+import autocannon from 'autocannon';
 import { type Measured, measured } from '../measure.ts';
 import { serveJobs } from '../worker-process.ts';
-import { Connection } from './connection.ts';
-import { messages, type RequestTemplate, type Target } from './template.ts';
+import { filler, type LoadPlan, type RequestTemplate } from './template.ts';
 
 export interface LoadJob {
-  readonly target: Target;
-  readonly template: RequestTemplate;
+  readonly origin: string;
+  readonly plan: LoadPlan;
   readonly connections: number;
   readonly seconds: number;
   readonly firstCount: number;
 }
 
 /** The service answers every request within ten seconds. */
-const answerLimitMs = 12_000;
-const errorsMax = 1_000;
+const answerLimitSeconds = 12;
+/** The service ends a connection after 10,000 requests; autocannon would miscount at that. */
+const requestsPerConnection = 9_000;
 
-serveJobs<LoadJob>(async ({ target, template, connections, seconds, firstCount }) => {
-  const run = new Run(messages(template, target, firstCount), seconds * 1_000);
-  const all = Array.from({ length: connections }, () => run.connection(target));
-  await Promise.all(all.map((connection) => connection.open()));
-  run.start();
-  for (const connection of all) connection.send();
-  await sleep(seconds * 1_000);
-  const giveUp = performance.now() + answerLimitMs;
-  while (all.some((connection) => connection.isBusy) && performance.now() < giveUp) await sleep(5);
-  for (const connection of all) {
-    if (connection.isBusy) run.fail('no answer');
-    connection.close();
-  }
-  return run.result(seconds);
+serveJobs<LoadJob>(async ({ origin, plan, connections, seconds, firstCount }) => {
+  const next = filler(plan, firstCount);
+  const tally = new Tally();
+  const latencies: number[] = [];
+  const options: autocannon.Options = {
+    url: origin,
+    connections,
+    duration: seconds,
+    timeout: answerLimitSeconds,
+    reconnectRate: requestsPerConnection,
+    requests: [
+      {
+        // The context is the connection's, and lives from a request to its answer.
+        setupRequest: (request, context) => {
+          const { template, method, path, headers, body } = next();
+          Object.assign(context, { template });
+          return Object.assign(request, { method, path, headers, body });
+        },
+        onResponse: (status, body, context, headers) => {
+          const { template } = context as { template: RequestTemplate };
+          tally.add(template, status, body, Object.keys(headers ?? {}));
+        },
+      },
+    ],
+  };
+  const { duration, errors, timeouts } = await new Promise<autocannon.Result>((resolve, reject) => {
+    const instance = autocannon(options, (error, result) =>
+      error === null ? resolve(result) : reject(error),
+    );
+    instance.on('response', (_client, _status, _bytes, time) => latencies.push(time));
+  });
+  return tally.result(Float64Array.from(latencies), duration, errors + timeouts);
 });
 
-class Run {
-  readonly #make: () => string;
-  readonly #windowMs: number;
-  readonly #latencies: number[] = [];
-  #end = 0;
-  #total = 0;
-  #errors = 0;
-  #firstError: string | undefined;
+class Tally {
+  #good = 0;
+  #movements = 0;
+  #bad = 0;
+  #firstBad: string | undefined;
 
-  constructor(make: () => string, windowMs: number) {
-    this.#make = make;
-    this.#windowMs = windowMs;
+  add(template: RequestTemplate, status: number, body: string, headers: readonly string[]): void {
+    const isReplay = headers.some((name) => name.toLowerCase() === 'idempotent-replayed');
+    if (status < 200 || status > 299 || isReplay !== (template.answer === 'replay')) {
+      this.#bad += 1;
+      this.#firstBad ??= `${status}${isReplay ? ', a replay' : ''}: ${body.slice(0, 1_000)}`;
+      return;
+    }
+    this.#good += 1;
+    if (template.answer === 'movement') this.#movements += 1;
   }
 
-  start(): void {
-    this.#end = performance.now() + this.#windowMs;
-  }
-
-  connection(target: Target): Connection {
-    let sentAt = 0;
-    return new Connection(target, {
-      next: () => {
-        sentAt = performance.now();
-        return sentAt < this.#end && this.#errors < errorsMax ? this.#make() : undefined;
-      },
-      answered: (status, text) => {
-        const now = performance.now();
-        if (text !== undefined) this.fail(`${status}: ${text}`);
-        else this.#count(now - sentAt, now);
-      },
-      broke: (reason) => this.fail(reason),
-    });
-  }
-
-  #count(latency: number, now: number): void {
-    this.#total += 1;
-    if (now <= this.#end) this.#latencies.push(latency);
-  }
-
-  fail(reason: string): void {
-    this.#errors += 1;
-    this.#firstError ??= reason;
-  }
-
-  result(seconds: number): Measured {
-    return measured(Float64Array.from(this.#latencies), {
+  result(latencies: Float64Array, seconds: number, broken: number): Measured {
+    const errors = this.#bad + broken;
+    return measured(latencies, {
       seconds,
-      total: this.#total,
-      errors: this.#errors,
-      firstError: this.#firstError,
+      total: this.#good,
+      movements: this.#movements,
+      errors,
+      firstError: errors === 0 ? undefined : (this.#firstBad ?? 'a connection broke'),
     });
   }
 }

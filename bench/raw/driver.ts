@@ -7,11 +7,11 @@ import { findProgram } from '../setup/program.ts';
 import { startWorker } from '../worker-process.ts';
 import type { LoopJob } from './loop-worker.ts';
 import { runPgbench } from './pgbench.ts';
-import type { RawStatement } from './statement.ts';
+import type { RawWork } from './statement.ts';
 
 export interface RawDriver {
   readonly name: 'pgbench' | 'pg loop';
-  run(statement: RawStatement, clients: number, seconds: number): Promise<Measured>;
+  run(work: RawWork, clients: number, seconds: number): Promise<Measured>;
   stop(): Promise<void>;
 }
 
@@ -29,17 +29,17 @@ export function startRaw(
   if (pgbench !== undefined && wanted !== 'loop') {
     return {
       name: 'pgbench',
-      run: (statement, clients, seconds) =>
-        runPgbench(pgbench, { url, directory, statement, clients, seconds, rampSeconds }),
+      run: (work, clients, seconds) =>
+        runPgbench(pgbench, { url, directory, work, clients, seconds, rampSeconds }),
       stop: async () => undefined,
     };
   }
   const worker = startWorker<LoopJob, Measured>(new URL('./loop-worker.ts', import.meta.url));
   return {
     name: 'pg loop',
-    run: (statement, clients, seconds) =>
+    run: (work, clients, seconds) =>
       worker.run(
-        { url, statement, clients, seconds, rampSeconds },
+        { url, work, clients, seconds, rampSeconds },
         (seconds + rampSeconds) * 1_000 + 20_000,
       ),
     stop: () => worker.stop(),

@@ -3,6 +3,8 @@
 // nothing of HTTP. They exist in the benchmark's database only.
 
 import type pg from 'pg';
+import type { MerchantId } from '../../src/core/principal.ts';
+import { findAdjustments } from '../../src/inventory/read-store.ts';
 
 /** 104 bits that grow with time, as wide as the service's own IDs: an index fills alike. */
 const newId = (prefix: string) => `'${prefix}' || substr(replace(uuidv7()::text, '-', ''), 1, 26)`;
@@ -67,6 +69,24 @@ begin
     ('ada bench ' || number || ' c' || number || ' example com')::tsvector);
 end $$`;
 
+const shown = findAdjustments('' as MerchantId, [])
+  .text.replace('$1', 'merchant')
+  .replace('any ($2)', 'any (array[resource])');
+
+/** The key of a write that has happened, and what its answer shows: two reads, nothing written. */
+const replay = `
+create function bench_replay(merchant text, credential text, used text)
+returns table (sequence bigint, level_quantity numeric) language plpgsql as $$
+#variable_conflict use_column
+declare
+  resource text;
+begin
+  select resource_id into strict resource from operations
+  where merchant_id = merchant and credential_id = credential and type = 'inventory.adjust'
+    and key_hash = sha256(used::bytea);
+  return query select shown.sequence, shown.level_quantity from (${shown}) shown;
+end $$`;
+
 export async function createFunctions(owner: pg.Client): Promise<void> {
-  for (const definition of [adjust, createCustomer]) await owner.query(definition);
+  for (const definition of [adjust, createCustomer, replay]) await owner.query(definition);
 }

@@ -6,39 +6,55 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { type Measured, measured } from '../measure.ts';
 import { runProgram } from '../setup/program.ts';
-import { type RawStatement, writable } from './statement.ts';
+import { type RawWork, renamed, writable } from './statement.ts';
 
 interface PgbenchJob {
   readonly url: string;
   readonly directory: string;
-  readonly statement: RawStatement;
+  readonly work: RawWork;
   readonly clients: number;
   readonly seconds: number;
   readonly rampSeconds: number;
 }
 
 export async function runPgbench(pgbench: string, job: PgbenchJob): Promise<Measured> {
-  const { statement, clients, seconds, rampSeconds } = job;
+  const { work, clients, seconds, rampSeconds } = job;
   const cwd = join(job.directory, 'pgbench');
   await rm(cwd, { recursive: true, force: true });
   await mkdir(cwd);
-  const { text, constants, products } = statement;
-  // A statement is one line: pgbench ends it at the semicolon, and blanks mean nothing here.
-  const script = `\\set n random(1, ${products})\n${text.replace(/\s+/g, ' ')};\n`;
-  await writeFile(join(cwd, 'script.sql'), script);
+  const scripts = work.map(scriptOf);
+  for (const { name, text } of scripts) await writeFile(join(cwd, name), text);
   await runProgram(
     pgbench,
     [
-      ...['--no-vacuum', '--protocol=prepared', '--file=script.sql'],
-      ...['--log', '--log-prefix=transactions'],
+      ...['--no-vacuum', '--protocol=prepared', '--log', '--log-prefix=transactions'],
+      ...scripts.map(({ name, weight }) => `--file=${name}@${weight}`),
       `--client=${clients}`,
       `--jobs=${Math.min(clients, availableParallelism())}`,
       `--time=${seconds + rampSeconds}`,
-      ...Object.entries(constants).map(([name, value]) => `--define=${name}=${value}`),
+      ...scripts.flatMap(({ definitions }) => definitions),
     ],
     { limitMs: (seconds + rampSeconds) * 1_000 + 20_000, cwd, env: connection(job.url) },
   );
   return measuredByLog(await transactions(cwd), seconds);
+}
+
+/** Names are the script's own: pgbench has one set of variables for all scripts. */
+function scriptOf({ weight, statement }: RawWork[number], index: number) {
+  const own = (name: string) => `${name}_${index}`;
+  const draws = Object.entries(statement.numbers).map(
+    ([name, most]) => `\\set ${own(name)} random(1, ${most})\n`,
+  );
+  // A statement is one line: pgbench ends it at the semicolon, and blanks mean nothing here.
+  const line = renamed(statement.text, (name) => `:${own(name)}`).replace(/\s+/g, ' ');
+  return {
+    name: `script-${index}.sql`,
+    weight,
+    text: `${draws.join('')}${line};\n`,
+    definitions: Object.entries(statement.constants).map(
+      ([name, value]) => `--define=${own(name)}=${value}`,
+    ),
+  };
 }
 
 /** As libpq reads it; a password on the command line would show in the list of processes. */
@@ -87,6 +103,6 @@ function measuredByLog({ ends, durations, failures }: Transactions, seconds: num
   const latencies = durations.filter((_, index) => (ends[index] ?? 0) > from);
   return measured(
     latencies.map((duration) => duration / 1_000),
-    { seconds, total: ends.length, errors: failures.length, firstError: failures[0] },
+    { seconds, total: ends.length, movements: 0, errors: failures.length, firstError: failures[0] },
   );
 }

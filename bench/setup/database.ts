@@ -10,6 +10,7 @@ import { migrate } from '../../src/database/migrate.ts';
 
 export interface BenchDatabase {
   readonly owner: pg.Client;
+  readonly ownerUrl: string;
   /** As the role of the service. */
   readonly serviceUrl: string;
   /** The process that all other processes of the server are children of. */
@@ -37,6 +38,7 @@ export async function startDatabase(
     const { rows } = await owner.query<{ pid: number }>('select pg_backend_pid() as pid');
     return {
       owner,
+      ownerUrl: server.ownerUrl,
       serviceUrl: server.serviceUrl,
       postmaster: parentOf(rows[0]?.pid),
       stop: async () => {
@@ -70,7 +72,9 @@ export async function settingsOf(owner: pg.Client): Promise<Record<string, strin
       [
         ...['server_version', 'fsync', 'synchronous_commit', 'full_page_writes', 'data_checksums'],
         ...['shared_buffers', 'max_wal_size', 'checkpoint_timeout', 'wal_compression'],
-        ...['shared_preload_libraries', 'autovacuum_naptime', 'max_connections'],
+        ...['wal_buffers', 'effective_cache_size', 'effective_io_concurrency', 'io_method'],
+        ...['random_page_cost', 'jit', 'plan_cache_mode', 'commit_delay', 'wal_sync_method'],
+        ...['shared_preload_libraries', 'autovacuum_naptime', 'max_connections', 'work_mem'],
       ],
     ],
   );

@@ -2,9 +2,11 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { runProgram } from './program.ts';
+import { RequestLog } from './request-log.ts';
 
 const program = fileURLToPath(new URL('../../bin/tallybook.js', import.meta.url));
 const startLimitMs = 30_000;
@@ -13,19 +15,26 @@ const verifyLimitMs = 600_000;
 
 export interface BenchService {
   readonly pid: number;
-  readonly host: string;
-  readonly port: number;
-  /** The end of its log: warnings and failures, for requests are not logged. */
+  readonly origin: string;
+  /** The end of its log: warnings and failures. */
   log(): string;
   stop(): Promise<void>;
 }
 
-/** Requests are not logged: what a log costs depends on where it is written to. */
-const environment = {
+/** As an operator has it, requests logged at the default level, unless the run says otherwise. */
+const environmentOf = (isLogged: boolean) => ({
   PATH: process.env.PATH ?? '',
-  TALLYBOOK_LOG_LEVEL: 'warn',
+  ...(isLogged ? {} : { TALLYBOOK_LOG_LEVEL: 'warn' }),
   TALLYBOOK_SECRET: 'a benchmark has no secrets: all is thrown away',
-};
+});
+
+export interface ServiceOptions {
+  readonly databaseUrl: string;
+  /** Where its log goes. */
+  readonly directory: string;
+  readonly isLogged: boolean;
+  readonly nodeFlags: readonly string[];
+}
 
 /**
  * The shell becomes the service, so the process is its own. What it leaves behind waits at the
@@ -37,36 +46,34 @@ const launchWatched = `
 exec "$@" 3<&-`;
 
 /** @throws Error with the service's own words when it does not start. */
-export async function startService(
-  databaseUrl: string,
-  nodeFlags: readonly string[],
-): Promise<BenchService> {
+export async function startService(options: ServiceOptions): Promise<BenchService> {
+  const { databaseUrl, directory, isLogged, nodeFlags } = options;
   const serve = ['serve', '--json', '--port', '0', '--database-url', databaseUrl];
   const command = ['-c', launchWatched, 'sh', process.execPath, ...nodeFlags, program, ...serve];
-  const stdio = ['ignore', 'pipe', 'pipe', 'pipe'] as const;
-  const child = spawn('/bin/sh', command, { env: environment, stdio: [...stdio] });
-  let log = '';
-  child.stderr?.on('data', (chunk) => {
-    log = (log + String(chunk)).slice(-4_000);
+  const log = new RequestLog(join(directory, 'service.log'));
+  const child = spawn('/bin/sh', command, {
+    env: environmentOf(isLogged),
+    stdio: ['ignore', 'pipe', log.descriptor, 'pipe'],
   });
   const isGone = () => child.exitCode !== null || child.signalCode !== null;
   const watcher = child.stdio[3] as Writable;
   child.once('exit', () => watcher.end('gone\n'));
   const stop = async () => {
-    if (isGone()) return;
+    if (isGone()) return log.close();
     const patience = setTimeout(() => child.kill('SIGKILL'), stopLimitMs);
     const gone = once(child, 'exit');
     child.kill('SIGTERM');
     await gone;
     clearTimeout(patience);
+    log.close();
   };
   try {
     const greeting = await greetingOf(child);
-    const { hostname, port } = new URL(greeting.base_url);
-    return { pid: child.pid ?? 0, host: hostname, port: Number(port), log: () => log, stop };
+    const { origin } = new URL(greeting.base_url);
+    return { pid: child.pid ?? 0, origin, log: () => log.rest(), stop };
   } catch (error) {
     await stop();
-    throw new Error(`the service did not start: ${log}`, { cause: error });
+    throw new Error(`the service did not start: ${log.rest()}`, { cause: error });
   }
 }
 

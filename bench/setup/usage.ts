@@ -1,6 +1,28 @@
-// What processes have used so far, read from /proc. Elsewhere it is unknown, and left out.
+// The machine, and what processes have used of it so far, read from /proc. Elsewhere that is
+// unknown, and left out.
 
 import { readdirSync, readFileSync } from 'node:fs';
+import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
+
+export interface Machine {
+  readonly cores: number;
+  readonly processor: string;
+  readonly memoryBytes: number;
+  readonly node: string;
+  readonly platform: string;
+  readonly loadBefore: number;
+}
+
+export function machineNow(): Machine {
+  return {
+    cores: availableParallelism(),
+    processor: cpus()[0]?.model.trim() ?? 'unknown',
+    memoryBytes: totalmem(),
+    node: process.version,
+    platform: `${process.platform} ${process.arch}`,
+    loadBefore: loadavg()[0] ?? 0,
+  };
+}
 
 /** Milliseconds of processor time, by programs and by the system on their behalf. */
 export function processorMs(pid: number): number | undefined {

@@ -2,9 +2,8 @@
 // pg_stat_statements counts it. It runs after the measurements and is not part of them.
 
 import type pg from 'pg';
-import type { Case } from './cases.ts';
-import type { LoadGenerator } from './load/generator.ts';
-import { decimals, markdown } from './table.ts';
+import type { Case } from '../cases/case.ts';
+import type { Measured } from '../measure.ts';
 
 export const statementSettings: Readonly<Record<string, string>> = {
   shared_preload_libraries: 'pg_stat_statements',
@@ -29,13 +28,12 @@ const perCase = 14;
 
 export async function costsOf(
   owner: pg.Client,
-  load: LoadGenerator,
   one: Case,
-  options: { readonly connections: number; readonly seconds: number },
+  run: () => Promise<Measured>,
 ): Promise<StatementCost[]> {
   await owner.query('create extension if not exists pg_stat_statements');
   await owner.query('select pg_stat_statements_reset()');
-  const { total } = await load.run(one.request, options.connections, options.seconds);
+  const { total } = await run();
   const { rows } = await owner.query<Omit<StatementCost, 'case'>>(
     `select s.query as statement, s.calls::float8, s.total_exec_time / $1::float8 as executing,
        s.total_plan_time / $1 as planning, s.calls / $1 as "callsPerRequest",
@@ -47,17 +45,4 @@ export async function costsOf(
     [Math.max(1, total)],
   );
   return rows.map((row) => ({ case: one.name, ...row }));
-}
-
-export function costsTable(costs: readonly StatementCost[]): string {
-  const head = ['Statement', 'Calls/req.', 'Exec µs/req.', 'Plan µs/req.', 'Blocks/req.', 'WAL B'];
-  const rows = costs.map((cost) => [
-    cost.statement.replace(/\s+/g, ' ').trim().slice(0, 72),
-    decimals(cost.callsPerRequest, 3),
-    decimals(cost.executing * 1_000, 1),
-    decimals(cost.planning * 1_000, 1),
-    decimals(cost.blocksPerRequest, 1),
-    decimals(cost.walBytesPerRequest, 0),
-  ]);
-  return markdown([head, ...rows], 1);
 }

@@ -1,6 +1,7 @@
 // The results as a table that reads well in a terminal and is also Markdown, to be pasted.
 
-import type { Comparison } from './results.ts';
+import type { Comparison } from '../results.ts';
+import { decimals, markdown, megabytes, whole } from './markdown.ts';
 
 const headOf = (raw: string) => [
   'Case',
@@ -40,35 +41,4 @@ function rowOf({ title, connections, service, raw, ratio }: Comparison): string[
     decimals(raw?.databaseMsPerRequest, 3),
     decimals(ratio, 2),
   ];
-}
-
-/** Columns of equal width, all but the first `texts` aligned to the right. */
-export function markdown(rows: readonly (readonly string[])[], texts: number): string {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => (row[column] ?? '').length)),
-  );
-  const line = (row: readonly string[]) =>
-    `| ${widths
-      .map((width, column) => {
-        const cell = row[column] ?? '';
-        return column < texts ? cell.padEnd(width) : cell.padStart(width);
-      })
-      .join(' | ')} |`;
-  const rule = widths.map((width, column) =>
-    column < texts ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`,
-  );
-  const [first = [], ...rest] = rows;
-  return [line(first), line(rule), ...rest.map(line)].join('\n');
-}
-
-function whole(number: number): string {
-  return Math.round(number).toLocaleString('en');
-}
-
-export function decimals(number: number | undefined, places: number): string {
-  return number === undefined ? '–' : number.toFixed(places);
-}
-
-function megabytes(bytes: number | undefined): number | undefined {
-  return bytes === undefined ? undefined : bytes / (1_024 * 1_024);
 }
