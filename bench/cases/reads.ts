@@ -3,7 +3,7 @@
 
 import type { GrantedLocationId } from '../../src/core/principal.ts';
 import {
-  findMovement,
+  findMovements,
   listLevels,
   listMovements,
   type MovementFilter,
@@ -57,7 +57,7 @@ export function listOfFilteredLevels(raw: MerchantGroup): Part {
     request: get(`/inventory/levels?location_id={location}&limit=${filters}${products}`),
     raw: fromStore(
       levelsOf(raw, [hotProduct(raw)], filters),
-      { 6: drawn },
+      { 5: drawn },
       { constants: { prefix: raw.productPrefix, products: String(raw.products) } },
     ),
   };
@@ -91,7 +91,7 @@ export function listOfMovements(raw: MerchantGroup): Part {
   const statement = listMovements({ ...newestFirst, merchant, limit: fetched(pageSize) });
   return {
     request: get(`/inventory/movements?limit=${pageSize}`),
-    raw: fromStore(statement, { 4: `'${start}'` }),
+    raw: fromStore(statement),
   };
 }
 
@@ -111,8 +111,8 @@ export function getMovement(served: MerchantGroup, raw: MerchantGroup): Part {
   return {
     request: get(`/inventory/movements/${served.movementPrefix}{movement}`),
     raw: fromStore(
-      findMovement(single(raw).id, '', null),
-      { 2: anyMovement },
+      findMovements(single(raw).id, [], null),
+      { 2: `array[${anyMovement}]` },
       { constants: { prefix: raw.movementPrefix }, numbers: { v: raw.movements } },
     ),
   };
