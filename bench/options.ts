@@ -158,7 +158,7 @@ function growthOf(
     cases: casesOf(values.cases, quick ? quickGrowthCases : []),
     othersMax: quick ? 40_000 : 1_000_000,
     page: 5_000,
-    pageRounds: 60,
+    pageRounds: 100,
   };
 }
 

@@ -16,6 +16,8 @@ const plots = fileURLToPath(new URL('../docs/performance/', import.meta.url));
 
 async function report(file: string): Promise<void> {
   const results = JSON.parse(await readFile(file, 'utf8')) as RunResults;
+  const [fault] = results.verdict.faults;
+  if (fault !== undefined) throw new Error(`the run is not to be believed: ${fault}`);
   let text = await readFile(page, 'utf8');
   for (const [name, figures] of Object.entries(figuresOf(results))) {
     text = replaced(text, name, figures);
