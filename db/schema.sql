@@ -368,10 +368,13 @@ begin
       'error_details', o.error_details))
     from json_to_recordset(keys) as k (type text, key_hash bytea)
     cross join lateral (
-      select * from public.operations
-      where merchant_id = merchant and credential_id = credential and type = k.type
-        and key_hash = k.key_hash
-      offset 0) o);
+      select * from public.operations f
+      where (f.merchant_id, f.credential_id, f.type, f.key_hash)
+        >= (merchant, credential, k.type, k.key_hash)
+      order by f.merchant_id, f.credential_id, f.type, f.key_hash
+      limit 1) o
+    where (o.merchant_id, o.credential_id, o.type, o.key_hash)
+      = (merchant, credential, k.type, k.key_hash));
 end $function$;
 
 create function expect_rows(changed bigint, expected bigint)
@@ -426,10 +429,13 @@ begin
   if exists (
     select from added a
     left join lateral (
-      select m.sequence, m.quantity_after from public.inventory_movements m
-      where m.merchant_id = a.merchant_id and m.product_id = a.product_id
-        and m.location_id = a.location_id and m.id < a.id
-      order by m.id desc limit 1) before on true
+      select * from public.inventory_movements m
+      where (m.merchant_id, m.product_id, m.location_id, m.id)
+        < (a.merchant_id, a.product_id, a.location_id, a.id)
+      order by m.merchant_id desc, m.product_id desc, m.location_id desc, m.id desc
+      limit 1) before
+      on before.merchant_id = a.merchant_id and before.product_id = a.product_id
+        and before.location_id = a.location_id
     where coalesce(before.sequence, 0) <> a.sequence - 1
       or coalesce(before.quantity_after, 0) <> a.quantity_before
   ) then

@@ -15,9 +15,12 @@ alter table inventory_movements drop constraint inventory_movements_chain;
 alter table inventory_movements drop column previous_sequence;
 
 -- Every movement lies within its level and begins where its predecessor ended. Together with the
--- unique sequence: no gap, no fork, no forged quantity_before. The predecessor is sought by ID, for
--- IDs follow sequences: by sequence, the planner takes any index that begins with the level, and
--- walked all movements of a busy one.
+-- unique sequence: no gap, no fork, no forged quantity_before.
+--
+-- The predecessor is sought by ID, for IDs follow sequences, as the last row before this one in
+-- the order of the index by level: no other index gives that order. Sought by equal columns, the
+-- planner takes any index that begins with some of them once it believes that levels or merchants
+-- are small, and walked all movements of the one that is not.
 create function refuse_broken_chain() returns trigger language plpgsql as $$
 begin
   if exists (
@@ -32,10 +35,13 @@ begin
   if exists (
     select from added a
     left join lateral (
-      select m.sequence, m.quantity_after from public.inventory_movements m
-      where m.merchant_id = a.merchant_id and m.product_id = a.product_id
-        and m.location_id = a.location_id and m.id < a.id
-      order by m.id desc limit 1) before on true
+      select * from public.inventory_movements m
+      where (m.merchant_id, m.product_id, m.location_id, m.id)
+        < (a.merchant_id, a.product_id, a.location_id, a.id)
+      order by m.merchant_id desc, m.product_id desc, m.location_id desc, m.id desc
+      limit 1) before
+      on before.merchant_id = a.merchant_id and before.product_id = a.product_id
+        and before.location_id = a.location_id
     where coalesce(before.sequence, 0) <> a.sequence - 1
       or coalesce(before.quantity_after, 0) <> a.quantity_before
   ) then
@@ -70,8 +76,8 @@ create constraint trigger inventory_levels_ledger after insert or update on inve
   deferrable initially deferred
   for each row when (new.sequence > 0) execute function refuse_level_off_ledger();
 
--- What the keys of one credential are bound to, as JSON; null when none is. A function, so that its
--- plan is its own: one look-up in the index per key, however small the table is.
+-- What the keys of one credential are bound to, as JSON; null when none is. Each key is sought as
+-- the first row from there on in the order of its index, for the reason given above.
 create function bound_operations(merchant text, credential text, keys json) returns json
   language plpgsql stable as $$
 begin
@@ -82,10 +88,13 @@ begin
       'error_details', o.error_details))
     from json_to_recordset(keys) as k (type text, key_hash bytea)
     cross join lateral (
-      select * from public.operations
-      where merchant_id = merchant and credential_id = credential and type = k.type
-        and key_hash = k.key_hash
-      offset 0) o);
+      select * from public.operations f
+      where (f.merchant_id, f.credential_id, f.type, f.key_hash)
+        >= (merchant, credential, k.type, k.key_hash)
+      order by f.merchant_id, f.credential_id, f.type, f.key_hash
+      limit 1) o
+    where (o.merchant_id, o.credential_id, o.type, o.key_hash)
+      = (merchant, credential, k.type, k.key_hash));
 end $$;
 
 -- The condition is judged without calling a function: 20 levels in 5 µs instead of 60.

@@ -60,8 +60,10 @@ async function transact(
   const asked = merged([...loads].map(([merchant, load]) => ({ merchant, ...load })));
   const sent = asked.filter(({ records }) => records.length > 0);
   const opening = [begin, ...shorterWait(lockTimeout)];
-  const statements = [...opening, ...sent.map(asStatement)];
-  const answers = (await connection.send(statements)).slice(opening.length);
+  // What needs to know nothing is decided at once, and takes one round trip.
+  const isOpen = sent.length > 0;
+  const statements = isOpen ? [...opening, ...sent.map(asStatement)] : [];
+  const answers = isOpen ? (await connection.send(statements)).slice(opening.length) : [];
   const rowsOfLoad = new Map(sent.map((one, index) => [one, rowsByMerchant(answers[index])]));
   const stateOf = (merchant: MerchantId, load: Load<unknown>) =>
     load.state(asked.map((one) => rowsOfLoad.get(one)?.get(merchant) ?? []));
@@ -72,7 +74,9 @@ async function transact(
     const { endpoint, merchant, command } = ticket;
     return { ticket, decision: endpoint.decide(states.get(merchant), command, now) };
   });
-  await save(connection, decided, now);
+  const saving = savingOf(decided, now).map(expectingRows);
+  const results = await connection.send([...(isOpen ? [] : opening), ...saving, commit]);
+  requireCommitted(results.at(-1));
   return decided.map(boundBy);
 }
 
@@ -121,11 +125,8 @@ interface Decided {
   readonly decision: Decision<unknown>;
 }
 
-async function save(
-  connection: Connection,
-  decided: readonly Decided[],
-  now: string,
-): Promise<void> {
+/** The statements that bind the keys, and save what the commands change. */
+function savingOf(decided: readonly Decided[], now: string): SetStatement[] {
   const all = decided.map(({ ticket, decision }) => ({
     claim: ticket,
     outcome: outcomeOf(decision),
@@ -137,9 +138,7 @@ async function save(
     merchant,
     statements: own[0]?.endpoint.save(own.map(({ change }) => change)) ?? [],
   }));
-  const statements = [bindKeys(all, now), ...merged(parts)];
-  const results = await connection.send([...statements.map(expectingRows), commit]);
-  requireCommitted(results.at(-1));
+  return [bindKeys(all, now), ...merged(parts)];
 }
 
 /** The statement with its own check of how many rows it changed: no extra trip is needed. */

@@ -55,7 +55,11 @@ export interface KnownRow extends OutcomeRow {
   readonly key_hash: Buffer;
 }
 
-/** Reads the operations of keys, whoever bound them. */
+/**
+ * Reads the operations of keys, whoever bound them. Each is sought as the first one from there on
+ * in the order of the unique constraint: sought by equal columns, the planner takes any index that
+ * begins with the credential once it believes that credentials have few operations each.
+ */
 export function findKeys(keys: readonly KeyIdentity[]): Statement<KnownRow> {
   const rows = keys.map((key) => ({
     merchant_id: key.merchant,
@@ -69,8 +73,14 @@ export function findKeys(keys: readonly KeyIdentity[]): Statement<KnownRow> {
       select o.merchant_id, o.id, o.credential_id, o.type, o.key_hash, o.fingerprint, o.status,
         o.resource_id, o.error_code, o.error_details
       from json_to_recordset($1)
-        as k (merchant_id text, credential_id text, type text, key_hash bytea)
-      join operations o using (merchant_id, credential_id, type, key_hash)`,
+        as a (merchant_id text, credential_id text, type text, key_hash bytea)
+      cross join lateral (
+        select * from operations f
+        where (f.merchant_id, f.credential_id, f.type, f.key_hash)
+          >= (a.merchant_id, a.credential_id, a.type, a.key_hash)
+        order by f.merchant_id, f.credential_id, f.type, f.key_hash limit 1) o
+      where o.merchant_id = a.merchant_id and o.credential_id = a.credential_id
+        and o.type = a.type and o.key_hash = a.key_hash`,
     values: [JSON.stringify(rows)],
   };
 }

@@ -124,6 +124,7 @@ async function aftermath(
 async function afterCollision(writer: Writer, part: Part, settle: Settle): Promise<Part[]> {
   try {
     const known = await findBound(writer, part.tickets);
+    if (known.size === 0) throw new Error('a key was taken, but none of them is bound');
     const left = part.tickets.filter((ticket) => {
       const operation = known.get(keyText(ticket));
       if (operation !== undefined) settle(ticket, { kind: 'known', operation });

@@ -14,7 +14,7 @@ export class DatabaseProxy {
   toDatabase: ToDatabase = (bytes) => bytes;
   /** Holds back what the service sends, until the promise it gives resolves. */
   delay: (bytes: Buffer) => Promise<void> | undefined = () => undefined;
-  /** Drops the connection instead of delivering the answer to a COMMIT that has taken place. */
+  /** Drops one connection instead of delivering the answer to a COMMIT that has taken place. */
   cutAfterCommit = false;
   /** Refuses new connections. */
   refuses = false;
@@ -89,6 +89,7 @@ export class DatabaseProxy {
         client.write(bytes);
       } else if (bytes.includes('COMMIT\0')) {
         this.commitsCut += 1;
+        this.cutAfterCommit = false;
         this.refuses ||= this.refusesAfterCut;
         drop();
       }
