@@ -6,7 +6,7 @@ import type { GrantedLocationId, Principal } from '../core/principal.ts';
 import type { Reader } from '../core/statement.ts';
 import { isGranted, principalOf } from './reach.ts';
 import { type BoundRow, type CredentialRow, findCredentials, type KeyQuestion } from './store.ts';
-import { hashToken, isToken } from './token.ts';
+import { hashToken } from './token.ts';
 
 /** As many as the reserve has connections. More would only make the batches smaller. */
 const queriesInFlightMax = 2;
@@ -69,7 +69,6 @@ export class Authenticator {
     locationId: string | undefined,
     key?: KeyQuestion,
   ): Promise<Authenticated | undefined> {
-    if (!isToken(token)) return undefined;
     // No token holds a blank.
     const question = locationId === undefined ? token : `${token} ${locationId}`;
     let lookUp = this.#waiting.get(question);

@@ -4,8 +4,8 @@
 
 import type { Reader, Reads, Statement } from '../core/statement.ts';
 
-/** More would make the batches smaller: with two, a request cost a tenth more. */
-const queriesInFlightMax = 1;
+/** Two cost no more than one, and one that hangs does not hold up all. More share less. */
+const queriesInFlightMax = 2;
 const idsPerQueryMax = 256;
 
 type StatementOf<Row> = (ids: readonly string[]) => Statement<Row>;
@@ -75,6 +75,7 @@ export class JointReads {
         if (group.waiting.length > 0) this.#schedule(group);
         else if (group.inFlight === 0) this.#groups.delete(group.key);
       });
+      if (group.waiting.length > 0) this.#schedule(group);
     });
   }
 }

@@ -59,7 +59,8 @@ function memberHandler(edge: Edge, endpoint: MemberEndpoint): Handler {
   const parser = new QueryParser(undefined);
   return async (request) => {
     const { principal } = await admit(edge, request, contract, undefined);
-    parser.parse(searchOf(request.raw.url ?? ''));
+    const search = searchOf(request.raw.url ?? '');
+    if (search.size > 0) parser.parse(search);
     const data = await endpoint.run(edge.readerOf(principal.merchant), principal, pathId(request));
     if (data === undefined) throw new Problem('not_found');
     return { status: 200, data, headers: contract.etag ? etagOf(data) : {} };

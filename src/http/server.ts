@@ -141,29 +141,28 @@ function takeOverRequests(
   app.decorateRequest('problem', undefined);
   app.decorateRequest('oauthError', undefined);
   app.decorateRequest('applicationId', undefined);
-  app.addHook('onRequest', async (request, reply) => {
+  // These take a callback: nothing in them waits, and a promise for each would be made for nothing.
+  app.addHook('onRequest', (request, reply, done) => {
     request.startedAt = performance.now();
     request.deadline = request.startedAt + limits.requestDeadline;
     void reply.headers(commonHeaders(request.id));
     // The framework would refuse some types before the credential is judged: 415 before 401.
     request.declaredType = request.raw.headers['content-type'];
     request.raw.headers['content-type'] = 'application/octet-stream';
-    checkMessage(request.raw);
-    const { url: template } = request.routeOptions;
-    if (template !== undefined && !isLiteral(request.raw.url ?? '', template)) {
-      throw new Problem('not_found');
-    }
+    done(messageProblem(request));
   });
   // At the answer, not at the request: one that was under way when draining began must not leave
   // its connection open behind it.
-  app.addHook('onSend', async ({ limitHeaders }, reply) => {
+  app.addHook('onSend', ({ limitHeaders }, reply, payload, done) => {
     if (limitHeaders !== undefined) void reply.headers(limitHeaders);
     if (state.isDraining) void reply.header('Connection', 'close');
+    done(null, payload);
   });
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     // What was written past the hook above leaves its connection open as well.
     if (state.isDraining) request.raw.socket.end();
     options.onRequest(record(request, reply));
+    done();
   });
   app.setErrorHandler((error, request, reply) => {
     request.problem = problemOf(error);
@@ -173,6 +172,18 @@ function takeOverRequests(
     request.problem = new Problem('not_found');
     return sendProblem(reply, request.problem);
   });
+}
+
+/** What is wrong with a message, whatever it asks for. */
+function messageProblem({ raw, routeOptions }: FastifyRequest): Error | undefined {
+  try {
+    checkMessage(raw);
+  } catch (error) {
+    return error as Error;
+  }
+  const { url: template } = routeOptions;
+  const isUnknown = template !== undefined && !isLiteral(raw.url ?? '', template);
+  return isUnknown ? new Problem('not_found') : undefined;
 }
 
 function addRoutes(app: FastifyInstance, options: ServerOptions): void {

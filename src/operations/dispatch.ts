@@ -6,7 +6,7 @@ import type { AnyWriteEndpoint, Command } from '../core/endpoint.ts';
 import { limits } from '../core/limits.ts';
 import type { MerchantId } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
-import type { Reader, Writer } from '../core/statement.ts';
+import type { Reads, Writer } from '../core/statement.ts';
 import {
   findKeys,
   type KeyIdentity,
@@ -39,7 +39,7 @@ export interface WriteAnswer {
 
 export interface DispatchOptions {
   readonly writer: Writer;
-  readonly readerOf: (merchant: MerchantId) => Reader;
+  readonly readerOf: (merchant: MerchantId) => Reads;
   readonly workers: number;
   onBatch?(type: string, commands: number, seconds: number): void;
 }
@@ -188,8 +188,8 @@ export class Dispatcher {
     }
     const { resourceId } = known.outcome;
     const { endpoint, merchant } = request;
-    const reader = this.#options.readerOf(merchant);
-    const [row] = await reader.query(endpoint.find(merchant, [resourceId]));
+    const reads = this.#options.readerOf(merchant);
+    const row = await reads.find((ids) => endpoint.find(merchant, ids), resourceId);
     if (row === undefined) throw new Error(`${resourceId} of operation ${operationId} is gone`);
     try {
       return { operationId, resourceId, data: endpoint.present(row), replayed };

@@ -36,6 +36,36 @@ async function idsOf(api: Api, filter: string, limit = 2): Promise<string[]> {
 const q = (words: string) => `&q=${encodeURIComponent(words)}`;
 
 describe('a list of products', () => {
+  test('shows each as a read of it does, to the millisecond and the last decimal', async () => {
+    const api = await caller();
+    const bare = await create(api, 'bare');
+    const full = await create(api, 'Zoë \u{1f6b2} "quoted" \\', {
+      description: 'line\u2028break',
+      sku: 'S,1{}',
+      barcode: '00012',
+      unit: { code: 'kg', precision: 3 },
+      price: { amount: '999999999.90', currency: 'EUR' },
+      external_id: 'null',
+      metadata: { a: '1e400', 'b"': '' },
+      inventory_tracked: false,
+    });
+    const times = ['12:00:00', '12:00:00.5', '12:00:00.07', '23:59:59.999', '00:00:00.000'];
+    for (const time of times) {
+      const at = `2026-02-28 ${time}+00`;
+      await service.db.sql('update products set created_at = $1 where id = $2', [at, full]);
+      const single = await Promise.all([bare, full].map((id) => api.get(`/products/${id}`)));
+      const list = await api.get('/products');
+      expect(list.body.data).toEqual(single.map((answer) => answer.body.data));
+      expect(list.body.data[1].created_at).toMatch(/^2026-02-28T[0-9:]{8}\.[0-9]{3}Z$/);
+    }
+  });
+
+  test('is empty where there are none', async () => {
+    const answer = await (await caller()).get('/products');
+    expect([answer.status, answer.body.data]).toEqual([200, []]);
+    expect(answer.body.meta.next_cursor).toBeUndefined();
+  });
+
   test('is by ID, of every status, a page at a time', async () => {
     const api = await caller();
     const ids = [];

@@ -264,6 +264,60 @@ describe('a replay', () => {
   });
 });
 
+describe('reads of many at once', () => {
+  test('show at least the version that was answered before they were sent', async () => {
+    const given = await Promise.all(
+      Array.from({ length: 4 }, () => api.post('/products', { name: 'v1' })),
+    );
+    const ids = given.map((answer) => answer.body.data.id);
+    const writeAll = async (id: string, answered: { version: number }) => {
+      for (let version = 2; version <= 6; version += 1) {
+        const answer = await api.patch(`/products/${id}`, { name: `v${version}` });
+        expect(answer.status).toBe(200);
+        answered.version = version;
+      }
+    };
+    const readAll = async (id: string, answered: { version: number }) => {
+      while (answered.version < 6) {
+        const known = answered.version;
+        const paths = [id, id, 'prod_unknown', id].map((one) => `/products/${one}`);
+        const answers = await Promise.all(paths.map((path) => api.get(path)));
+        expect(answers.map(({ status }) => status)).toEqual([200, 200, 404, 200]);
+        for (const { status, body } of answers) {
+          if (status === 404) continue;
+          expect(body.data.id).toBe(id);
+          expect(body.data.name).toBe(`v${body.data.version}`);
+          expect(body.data.version).toBeGreaterThanOrEqual(known);
+        }
+      }
+    };
+    await Promise.all(
+      ids.flatMap((id) => {
+        const answered = { version: 1 };
+        return [writeAll(id, answered), readAll(id, answered), readAll(id, answered)];
+      }),
+    );
+  });
+
+  test('answer HEAD beside GET, each for its own product', async () => {
+    const given = await Promise.all(
+      Array.from({ length: 10 }, (_, n) => api.post('/products', { name: 'x'.repeat(n + 1) })),
+    );
+    const both = await Promise.all(
+      given.flatMap(({ body }) =>
+        (['GET', 'HEAD'] as const).map((method) =>
+          api.send(method, `/products/${body.data.id}`, undefined),
+        ),
+      ),
+    );
+    const lengths = both.map((answer) => Number(answer.headers.get('content-length')));
+    for (let n = 0; n < 20; n += 2) {
+      expect(both[n]?.body.data).toEqual(given[n / 2]?.body.data);
+      expect([both[n + 1]?.status, lengths[n + 1]]).toEqual([200, lengths[n]]);
+    }
+  });
+});
+
 describe('a SKU', () => {
   test('is given to exactly one of 20 products created at once, on two nodes', async () => {
     for (let round = 0; round < 5; round += 1) {

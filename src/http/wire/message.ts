@@ -26,13 +26,14 @@ export function checkMessage(request: IncomingMessage): void {
   }
   let size = 0;
   let hosts = 0;
-  const seen = new Set<string>();
+  const seen: string[] = [];
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = (rawHeaders[i] ?? '').toLowerCase();
     size += name.length + (rawHeaders[i + 1] ?? '').length + 4;
     if (name === 'host') hosts += 1;
-    if (singular.has(name) && seen.has(name)) throw malformed(`the header ${name} appears twice`);
-    seen.add(name);
+    if (!singular.has(name)) continue;
+    if (seen.includes(name)) throw malformed(`the header ${name} appears twice`);
+    seen.push(name);
   }
   if (size > limits.headerBytesMax) throw new Problem('headers_too_large', closing);
   if (hosts === 0) throw malformed('the header Host is missing');
