@@ -72,14 +72,14 @@ export interface Service {
 
 export function createService(options: ServiceOptions): Service {
   const { database } = options;
+  const joint = new JointReads(database.readerOf);
+  const readerOf = (merchant: string) => joint.readerOf(merchant);
   const dispatcher = new Dispatcher({
     writer: database.writer,
-    readerOf: database.readerOf,
+    readerOf,
     workers: limits.writeWorkers,
     ...(options.onBatch === undefined ? {} : { onBatch: options.onBatch }),
   });
-  const joint = new JointReads(database.readerOf);
-  const readerOf = (merchant: string) => joint.readerOf(merchant);
   const submitter = new Submitter(dispatcher, readerOf);
   const lastUses = new LastUses(database.writer);
   const limiter = new RateLimiter(database.leases);
