@@ -74,8 +74,8 @@ async function transact(
     const { endpoint, merchant, command } = ticket;
     return { ticket, decision: endpoint.decide(states.get(merchant), command, now) };
   });
-  const saving = savingOf(decided, now).map(expectingRows);
-  const results = await connection.send([...(isOpen ? [] : opening), ...saving, commit]);
+  const saving = together(savingOf(decided, now));
+  const results = await connection.send([...(isOpen ? [] : opening), saving, commit]);
   requireCommitted(results.at(-1));
   return decided.map(boundBy);
 }
@@ -141,13 +141,22 @@ function savingOf(decided: readonly Decided[], now: string): SetStatement[] {
   return [bindKeys(all, now), ...merged(parts)];
 }
 
-/** The statement with its own check of how many rows it changed: no extra trip is needed. */
-function expectingRows({ name, text, records }: SetStatement): Statement {
+/**
+ * All that is saved as one statement, with its own check of how many rows each part changed: no
+ * extra trip is needed, and triggers look at the whole.
+ */
+function together(parts: readonly SetStatement[]): Statement {
+  const saves = parts.map(
+    ({ text }, index) => `saved_${index} as (${text.replaceAll('$1', `$${2 * index + 1}`)}
+      returning 1)`,
+  );
+  const checks = parts.map(
+    (_, index) => `expect_rows((select count(*) from saved_${index}), $${2 * index + 2}::bigint)`,
+  );
   return {
-    name,
-    text: `with saved as (${text} returning 1)
-      select expect_rows((select count(*) from saved), $2::bigint)`,
-    values: [JSON.stringify(records), records.length],
+    name: parts.map(({ name }) => name).join(' '),
+    text: `with ${saves.join(', ')} select ${checks.join(', ')}`,
+    values: parts.flatMap(({ records }) => [JSON.stringify(records), records.length]),
   };
 }
 
