@@ -79,6 +79,11 @@ export const limits = {
    * them: one batch commits while the next one loads.
    */
   writeWorkers: 4,
+  /**
+   * So many commands start another batch beside one that runs. With 128, two processors were idle
+   * for a third of the time at 64 connections; with 1, batches held ten commands and cost more.
+   */
+  batchCommandsWorthwhile: 16,
   /** A batch that takes longer than this waits for something: others need not wait with it. */
   batchPatience: 25,
   /** Larger batches gain nothing and make everyone in them wait for the slowest. */

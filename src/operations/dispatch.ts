@@ -124,15 +124,15 @@ export class Dispatcher {
   }
 
   /**
-   * One batch at a time, as long as batches are quick: what comes meanwhile makes the next one
-   * larger, and a large one costs less per command. Another worker starts when a full batch waits,
-   * or when the last one that started is slow, because of a lock or a disk.
+   * While a batch runs, another one starts only when it is worth its while: what comes meanwhile
+   * makes it larger, and a large one costs less per command. One that is slow, because of a lock or
+   * a disk, is not waited for.
    */
   #startWorkers(): void {
     while (this.#idleWorkers > 0 && this.#queue.length > 0) {
       const isIdle = this.#idleWorkers === this.#options.workers;
       const wait = this.#begunAt + limits.batchPatience - performance.now();
-      if (!isIdle && wait > 0 && this.#queue.length < limits.batchCommandsMax) {
+      if (!isIdle && wait > 0 && this.#queue.length < limits.batchCommandsWorthwhile) {
         this.#patience ??= setTimeout(() => {
           this.#patience = undefined;
           this.#startWorkers();
