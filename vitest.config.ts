@@ -7,6 +7,7 @@ const alone = [
   'test/lifecycle.test.ts',
   'test/revocation.test.ts',
   'test/rate-limits.test.ts',
+  'test/work.test.ts',
   'src/access/rate/limiter.test.ts',
   'src/cli/**/*.test.ts',
   'src/database/embedded/**/*.test.ts',

@@ -57,7 +57,7 @@ export function listOfFilteredLevels(raw: MerchantGroup): Part {
     request: get(`/inventory/levels?location_id={location}&limit=${filters}${products}`),
     raw: fromStore(
       levelsOf(raw, [hotProduct(raw)], filters),
-      { 5: drawn },
+      { 6: drawn },
       { constants: { prefix: raw.productPrefix, products: String(raw.products) } },
     ),
   };

@@ -163,7 +163,8 @@ function movementSource(filter: MovementFilter): keyof typeof movementSources {
 
 /**
  * The levels at one location by product. A level with sequence 0 never moved and is not shown. The
- * limit stands in the text, or the database plans each page anew; with filters it shall.
+ * limit stands in the text, or the database plans each page anew. Each filter has its own text, too:
+ * as `$5 is null or …` in one plan for all, a hundred products were sought in every level there is.
  */
 export function listLevels(filter: {
   merchant: MerchantId;
@@ -178,13 +179,17 @@ export function listLevels(filter: {
   if (products === undefined && updatedAfter === undefined) {
     return { name: `list_levels_${limit}`, text: levelsAt(String(limit), ''), values: walk };
   }
-  const filters = [updatedAfter ?? '-infinity', products?.map(lookupId) ?? null, limit];
-  const text = levelsAt('$6', filteredLevels);
-  return { name: 'list_levels_filtered', text, values: [...walk, ...filters] };
+  const since = [...walk, updatedAfter ?? '-infinity', limit];
+  return products === undefined
+    ? { name: 'list_levels_since', text: levelsAt('$5', changedSince), values: since }
+    : {
+        name: 'list_levels_of_products',
+        text: levelsAt('$5', `${changedSince} and v.product_id = any ($6)`),
+        values: [...since, products.map(lookupId)],
+      };
 }
 
-const filteredLevels = `and v.updated_at >= $4::timestamptz
-  and ($5::text[] is null or v.product_id = any ($5))`;
+const changedSince = 'and v.updated_at >= $4::timestamptz';
 
 const levelsAt = (limit: string, conditions: string) => `
   select ${byColumn(levelNames)} from (

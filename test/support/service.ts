@@ -38,9 +38,12 @@ export async function startService(): Promise<TestService> {
   };
 }
 
-/** One more node on a database that is there already. */
-export async function startNode(serviceUrl: string) {
-  const database: Database = connectDatabase({ url: serviceUrl, writers: limits.writeWorkers });
+/** One more node on a database that is there already. `watch` may stand between the two. */
+export async function startNode(
+  serviceUrl: string,
+  watch: (database: Database) => Database = (database) => database,
+) {
+  const database = watch(connectDatabase({ url: serviceUrl, writers: limits.writeWorkers }));
   const service = createService({ database, secret: testSecret });
   const records: RequestRecord[] = [];
   let origin = '';

@@ -1,0 +1,305 @@
+// What a request costs, counted instead of timed: round trips and statements, rows touched, and the
+// way to them, at a million rows. A counted cost is the same on every machine, so a change that
+// makes requests more expensive fails here, and not in somebody's shop.
+
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { withoutIndexes } from '../bench/growth/indexes.ts';
+import { addProducts, settle } from '../bench/setup/data.ts';
+import { createMerchants, hotProduct, single } from '../bench/setup/merchants.ts';
+import type { Statement } from '../src/core/statement.ts';
+import { type Answer, type Api, newKey } from './support/api.ts';
+import { createTestDatabase, type TestDatabase } from './support/database.ts';
+import { startNode } from './support/service.ts';
+import { WorkCounter } from './support/work.ts';
+
+/** Numbered from 0, so a million. */
+const lastProduct = 999_999;
+/** Others, that make the database believe in small merchants. */
+const smallMerchants = 300;
+/** Movements of the one level that everybody wants. */
+const depth = 20_000;
+
+const tables = ['products', 'customers', 'operations', 'inventory_levels', 'inventory_movements'];
+
+let db: TestDatabase;
+let node: Awaited<ReturnType<typeof startNode>>;
+let api: Api;
+let token: string;
+let location: string;
+let products: readonly string[];
+let hot: string;
+const counter = new WorkCounter();
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  const owner = await db.session();
+  // No trigger and no foreign key looks at rows that a session like this one inserts.
+  await owner.query("set session_replication_role = 'replica'");
+  const small = await createMerchants(owner, smallMerchants);
+  const large = await createMerchants(owner, 1);
+  await withoutIndexes(owner, tables, async () => {
+    await addProducts(owner, small, 20);
+    await addProducts(owner, large, lastProduct);
+    hot = hotProduct(large);
+    await deepen(owner, single(large).id);
+  });
+  await settle(owner);
+  const { productPrefix } = single(large);
+  ({ token, location } = single(large));
+  products = Array.from(
+    { length: 100 },
+    (_, n) => productPrefix + String(7_919 * (n + 1) + 100_000),
+  );
+  await start();
+  // Connections plan anew the first five times that they meet a statement.
+  for (let n = 0; n < 10; n += 1) await everything(n);
+}, 400_000);
+afterAll(async () => {
+  await node.stop();
+  await db.drop();
+});
+
+async function start(): Promise<void> {
+  node = await startNode(db.serviceUrl, (database) => counter.watch(database));
+  api = node.api.as(token);
+}
+
+/** A level that has moved often, as one does that a shop lives from. */
+async function deepen(owner: pg.Client, merchant: string): Promise<void> {
+  const id = `'imv_1' || lpad(n::text, 25, '0')`;
+  await owner.query(
+    `insert into inventory_movements (merchant_id, id, product_id, location_id, sequence, type,
+       reason, quantity_before, quantity_delta, quantity_after, operation_id, credential_id,
+       actor_kind, recorded_at)
+     select merchant_id, ${id}, product_id, location_id, n, 'adjustment', 'correction',
+       quantity + n - 2, 1, quantity + n - 1, 'op_none', 'cred_none', 'personal_access_token', now()
+     from inventory_levels, generate_series(2, ${depth}) n
+     where merchant_id = $1 and product_id = $2`,
+    [merchant, hot],
+  );
+  await owner.query(
+    `update inventory_levels set quantity = quantity + ${depth} - 1, sequence = ${depth},
+       last_movement_id = (select ${id} from (values (${depth})) v (n))
+     where merchant_id = $1 and product_id = $2`,
+    [merchant, hot],
+  );
+}
+
+let target = 1_000_000;
+
+function adjust(product: string, ask: { key?: string } = {}): Promise<Answer> {
+  target += 1;
+  const body = { product_id: product, location_id: location, target_quantity: `${target}` };
+  return api.post('/inventory/adjustments', { ...body, reason: 'correction' }, ask);
+}
+
+/** Each kind of request once. The number tells one round from another. */
+async function everything(n: number): Promise<Answer[]> {
+  const product = products[n % products.length] ?? '';
+  const key = newKey();
+  const adjusted = await adjust(product, { key });
+  target -= 1;
+  return [
+    adjusted,
+    await adjust(product, { key }),
+    await adjust(hot),
+    await api.post('/customers', { name: 'Ada', email: `ada${n}@example.com` }),
+    await api.patch(`/products/${product}`, { name: `Olive oil ${n}, ${target}` }),
+    await api.get(`/products/${product}`),
+    await api.get('/products'),
+    await api.get('/customers'),
+    await api.get(`/inventory/levels?location_id=${location}`),
+    await api.get('/inventory/movements'),
+    await api.get(`/inventory/movements?product_id=${hot}`),
+    await api.get(`/inventory/movements/${adjusted.body.data.id}`),
+    await api.get('/operations'),
+    await api.get(`/operations/${adjusted.body.meta.operation_id}`),
+  ];
+}
+
+/** The round trips of one request, and its statements in their order. */
+async function workOf(ask: () => Promise<Answer>): Promise<[status: number, number, string[]]> {
+  counter.take();
+  const { status } = await ask();
+  const { trips, statements } = counter.take();
+  return [status, trips, statements.map(({ name }) => name)];
+}
+
+describe('a request asks the database', () => {
+  test('twice when it reads: who is it, and what is there', async () => {
+    const product = products[0] ?? '';
+    const reads: [string, string][] = [
+      [`/products/${product}`, 'find_products'],
+      ['/products', 'list_products_51'],
+      ['/products?limit=10', 'list_products_11'],
+      ['/customers', 'list_customers_51'],
+      [`/inventory/levels?location_id=${location}`, 'list_levels_51'],
+      ['/inventory/movements', 'walk_movements_desc_51'],
+    ];
+    for (const [path, statement] of reads) {
+      const work = await workOf(() => api.get(path));
+      expect(work, path).toEqual([200, 2, ['find_credentials', statement]]);
+    }
+  });
+
+  test('three times when it adjusts a level, and twice when it creates', async () => {
+    const load = ['create_levels', 'lock_levels', 'find_products_to_adjust'];
+    expect(await workOf(() => adjust(products[1] ?? ''))).toEqual([
+      201,
+      3,
+      [
+        ...['find_credentials', 'begin', ...load, 'share_active_locations'],
+        ...['bind_keys save_levels save_movements', 'commit'],
+      ],
+    ]);
+    const customer = { name: 'Ada', email: 'ada@example.com' };
+    expect(await workOf(() => api.post('/customers', customer))).toEqual([
+      201,
+      2,
+      ['find_credentials', 'begin', 'bind_keys insert_customers', 'commit'],
+    ]);
+  });
+
+  test('twice when it is a replay, without a transaction', async () => {
+    const key = newKey();
+    await adjust(products[2] ?? '', { key });
+    target -= 1;
+    expect(await workOf(() => adjust(products[2] ?? '', { key }))).toEqual([
+      201,
+      2,
+      ['find_credentials', 'find_adjustments'],
+    ]);
+  });
+
+  test('once for many when many ask at the same moment', async () => {
+    counter.take();
+    const answers = await Promise.all(products.slice(0, 64).map((product) => adjust(product)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(64).fill(201));
+    // One by one they would take 192 round trips and 512 statements.
+    const { trips, statements } = counter.take();
+    expect(trips).toBeLessThan(48);
+    expect(statements.length).toBeLessThan(128);
+  });
+
+  test('once for all who read by ID at the same moment', async () => {
+    counter.take();
+    const answers = await Promise.all(products.map((product) => api.get(`/products/${product}`)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(100).fill(200));
+    expect(counter.take().trips).toBeLessThan(50);
+  });
+});
+
+/** What happened to the rows of the tables, as connections report it when they end. */
+async function counted() {
+  await expect
+    .poll(() =>
+      db.sql(`select 1 from pg_stat_activity where application_name = 'tallybook'
+        and datname = current_database()`),
+    )
+    .toEqual([]);
+  const found = await db.sql<Record<string, string>>(
+    `select relname as name, n_tup_ins as inserted, n_tup_upd as updated, n_tup_hot_upd as hot,
+       n_tup_del as deleted, seq_tup_read as walked, coalesce(idx_tup_fetch, 0) as fetched
+     from pg_stat_user_tables where relname = any ($1)`,
+    [[...tables, 'locations']],
+  );
+  return new Map(
+    found.map(({ name = '', ...counts }) => [
+      name,
+      Object.fromEntries(Object.entries(counts).map(([what, count]) => [what, Number(count)])),
+    ]),
+  );
+}
+
+/** What `rounds` of everything did, each. */
+async function touchedBy(rounds: number) {
+  await node.stop();
+  const before = await counted();
+  await start();
+  for (let n = 0; n < rounds; n += 1) {
+    const answers = await everything(n);
+    expect(answers.map(({ status }) => status)).toEqual([
+      ...[201, 201, 201, 201],
+      ...Array(answers.length - 4).fill(200),
+    ]);
+  }
+  await node.stop();
+  const after = await counted();
+  await start();
+  return (table: string, what: string) =>
+    ((after.get(table)?.[what] ?? 0) - (before.get(table)?.[what] ?? 0)) / rounds;
+}
+
+test('a request touches the rows it is about, and walks no table', async () => {
+  const touched = await touchedBy(20);
+  for (const table of tables) {
+    expect(touched(table, 'walked'), table).toBe(0);
+    expect(touched(table, 'deleted'), table).toBe(0);
+  }
+  // Two adjustments, one of them replayed, a customer and a PATCH: four operations, never updated.
+  expect([touched('operations', 'inserted'), touched('operations', 'updated')]).toEqual([4, 0]);
+  expect(touched('inventory_movements', 'inserted')).toBe(2);
+  expect(touched('inventory_movements', 'updated')).toBe(0);
+  // Every update of a level stays on its page: no index is written.
+  expect(touched('inventory_levels', 'inserted')).toBe(0);
+  expect([touched('inventory_levels', 'updated'), touched('inventory_levels', 'hot')]).toEqual([
+    2, 2,
+  ]);
+  expect(touched('locations', 'updated')).toBe(0);
+  // Pages of 51, and what the writes look at; a plan that walks would fetch thousands.
+  expect(touched('products', 'fetched')).toBeLessThan(70);
+  expect(touched('customers', 'fetched')).toBeLessThan(60);
+  expect(touched('operations', 'fetched')).toBeLessThan(80);
+  expect(touched('inventory_levels', 'fetched')).toBeLessThan(100);
+  expect(touched('inventory_movements', 'fetched')).toBeLessThan(130);
+});
+
+interface Plan {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly Plans?: readonly Plan[];
+}
+
+const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+
+/** The plans a statement may have: for its values, and the one kept for all of them. */
+async function plansOf(session: pg.Client, { name, text, values }: Statement): Promise<Plan[]> {
+  const explain = async (how: string, given: readonly unknown[]) => {
+    const { rows: found } = await session.query(`explain (${how}format json) ${text}`, [...given]);
+    return (found[0]?.['QUERY PLAN'] as { Plan: Plan }[]).map(({ Plan }) => Plan);
+  };
+  const [{ version } = { version: 0 }] = await db.sql<{ version: number }>(
+    `select current_setting('server_version_num')::int as version`,
+  );
+  const isKept = name !== '' && version >= 160_000;
+  return [...(await explain('', values)), ...(isKept ? await explain('generic_plan, ', []) : [])];
+}
+
+test('no plan on a hot path walks a table, and no page is sorted', async () => {
+  counter.take();
+  await everything(50);
+  const statements = counter.take().statements.filter(({ text }) => !/^(begin|commit)/.test(text));
+  const session = new pg.Client({ connectionString: db.serviceUrl });
+  await session.connect();
+  const seen = new Set<string>();
+  for (const statement of statements) {
+    const { name, text } = statement;
+    if (seen.has(text)) continue;
+    seen.add(text);
+    for (const plan of await plansOf(session, statement)) {
+      const nodes = nodesOf(plan);
+      const walked = nodes.filter(
+        (one) => one['Node Type'] === 'Seq Scan' && tables.includes(one['Relation Name'] ?? ''),
+      );
+      expect(walked, text).toEqual([]);
+      // Pages follow an index. Those of several levels are merged, and writes sort the records of
+      // their batch, to lock in one order.
+      const isPage = /order by \S+( desc)? limit/.test(text) && !name.startsWith('list_movements_');
+      const sorted = nodes.filter((one) => /Sort/.test(one['Node Type']));
+      if (isPage) expect(sorted, text).toEqual([]);
+    }
+  }
+  await session.end();
+  expect(seen.size).toBeGreaterThan(12);
+});
