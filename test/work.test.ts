@@ -267,8 +267,11 @@ const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nod
 /** The plans a statement may have: for its values, and the one kept for all of them. */
 async function plansOf(session: pg.Client, { name, text, values }: Statement): Promise<Plan[]> {
   const explain = async (how: string, given: readonly unknown[]) => {
-    const { rows: found } = await session.query(`explain (${how}format json) ${text}`, [...given]);
-    return (found[0]?.['QUERY PLAN'] as { Plan: Plan }[]).map(({ Plan }) => Plan);
+    const { rows } = await session.query<{ 'QUERY PLAN': { Plan: Plan }[] }>(
+      `explain (${how}format json) ${text}`,
+      [...given],
+    );
+    return rows.flatMap((row) => row['QUERY PLAN'].map(({ Plan }) => Plan));
   };
   const [{ version } = { version: 0 }] = await db.sql<{ version: number }>(
     `select current_setting('server_version_num')::int as version`,

@@ -24,7 +24,7 @@ export async function runPgbench(pgbench: string, job: PgbenchJob): Promise<Meas
   await mkdir(cwd);
   const scripts = work.map(scriptOf);
   for (const { name, text } of scripts) await writeFile(join(cwd, name), text);
-  await runProgram(
+  const running = runProgram(
     pgbench,
     [
       ...['--no-vacuum', '--protocol=prepared', '--log', '--log-prefix=transactions'],
@@ -36,7 +36,14 @@ export async function runPgbench(pgbench: string, job: PgbenchJob): Promise<Meas
     ],
     { limitMs: (seconds + rampSeconds) * 1_000 + 20_000, cwd, env: connection(job.url) },
   );
-  return measuredByLog(await transactions(cwd), seconds);
+  // One that is aborted is an error of the run, which goes on: the rest of an hour is worth keeping.
+  const failure = await running.then(
+    () => undefined,
+    (error: Error) => error.message,
+  );
+  const result = measuredByLog(await transactions(cwd), seconds);
+  if (failure === undefined) return result;
+  return { ...result, errors: result.errors + 1, firstError: failure };
 }
 
 /** Names are the script's own: pgbench has one set of variables for all scripts. */
