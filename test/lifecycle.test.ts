@@ -104,7 +104,10 @@ describe('a killed database', () => {
     for (let round = 0; round < 3; round += 1) {
       const before = await adjust();
       expect(before.answer.status).toBe(201);
-      process.kill(await postmaster(), 'SIGKILL');
+      const killed = await postmaster();
+      process.kill(killed, 'SIGKILL');
+      // Until it is gone, its backends may serve what they have been sent.
+      await expect.poll(() => isAlive(killed)).toBe(false);
       const killedAt = performance.now();
       const seen = new Set<number>();
       let recovered = false;
@@ -162,3 +165,12 @@ describe('a service told to stop under load', () => {
     }
   });
 });
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

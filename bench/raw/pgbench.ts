@@ -36,7 +36,7 @@ export async function runPgbench(pgbench: string, job: PgbenchJob): Promise<Meas
     ],
     { limitMs: (seconds + rampSeconds) * 1_000 + 20_000, cwd, env: connection(job.url) },
   );
-  // One that is aborted is an error of the run, which goes on: the rest of an hour is worth keeping.
+  // One that is aborted is an error of the run, which goes on: the rest of it is worth keeping.
   const failure = await running.then(
     () => undefined,
     (error: Error) => error.message,

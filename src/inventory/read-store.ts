@@ -163,8 +163,8 @@ function movementSource(filter: MovementFilter): keyof typeof movementSources {
 
 /**
  * The levels at one location by product. A level with sequence 0 never moved and is not shown. The
- * limit stands in the text, or the database plans each page anew. Each filter has its own text, too:
- * as `$5 is null or …` in one plan for all, a hundred products were sought in every level there is.
+ * limit stands in the text, or the database plans each page anew. Filters have texts of their own:
+ * with `$5 is null or …` in one for all, a hundred products were sought in every level there is.
  */
 export function listLevels(filter: {
   merchant: MerchantId;
