@@ -182,7 +182,7 @@ describe('a request asks the database', () => {
     const submitted = await submission();
     counter.take();
     await Promise.all(products.slice(0, 64).map(submitted));
-    // The first one runs at once, sixteen wait until they are worth another, the rest until one ends.
+    // The first one runs at once, sixteen are worth another batch, the rest wait until one ends.
     const { trips, statements } = counter.take();
     expect([trips, statements.length]).toEqual([6, 21]);
   });
