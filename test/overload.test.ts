@@ -2,16 +2,13 @@
 // nothing done, and one merchant's load is not another's.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { endpoints } from '../src/app.ts';
-import type { AnyWriteEndpoint } from '../src/core/endpoint.ts';
-import { mintId } from '../src/core/id.ts';
 import { limits } from '../src/core/limits.ts';
 import type { Principal } from '../src/core/principal.ts';
 import { readConnections } from '../src/database/connect.ts';
-import { hashKey } from '../src/operations/fingerprint.ts';
 import { type Answer, newKey } from './support/api.ts';
 import { startService, type TestService } from './support/service.ts';
 import { openShop, type Shop } from './support/shop.ts';
+import { submitAdjustment } from './support/submit.ts';
 
 let service: TestService;
 let noisy: Shop;
@@ -194,20 +191,6 @@ function lockedLevel(): string {
   return `select 1 from inventory_levels where product_id = '${noisy.products[0]}' for update`;
 }
 
-/** A write as HTTP hands it over, which so many at once would slow down. */
 function submit(body: object) {
-  const endpoint = endpoints.find(({ contract }) => contract.name === 'inventory.adjust');
-  const key = newKey();
-  return service.service.edge.submitter.submit({
-    endpoint: endpoint as AnyWriteEndpoint,
-    principal,
-    id: '',
-    body: body as Record<string, string>,
-    key,
-    keyHash: hashKey(key),
-    known: undefined,
-    ifMatch: undefined,
-    requestId: mintId('request'),
-    deadline: performance.now() + limits.requestDeadline,
-  });
+  return submitAdjustment(service.service, principal, body);
 }

@@ -7,16 +7,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { withoutIndexes } from '../bench/growth/indexes.ts';
 import { addProducts, settle } from '../bench/setup/data.ts';
 import { createMerchants, hotProduct, single } from '../bench/setup/merchants.ts';
-import { endpoints } from '../src/app.ts';
-import type { AnyWriteEndpoint } from '../src/core/endpoint.ts';
-import { mintId } from '../src/core/id.ts';
-import { limits } from '../src/core/limits.ts';
 import type { Statement } from '../src/core/statement.ts';
-import { hashKey } from '../src/operations/fingerprint.ts';
 import { findProducts } from '../src/products/store.ts';
 import { type Answer, type Api, newKey } from './support/api.ts';
 import { createTestDatabase, type TestDatabase } from './support/database.ts';
 import { startNode } from './support/service.ts';
+import { submitAdjustment } from './support/submit.ts';
 import { WorkCounter } from './support/work.ts';
 
 /** Numbered from 0, so a million. */
@@ -94,10 +90,18 @@ async function deepen(owner: pg.Client, merchant: string): Promise<void> {
 
 let target = 1_000_000;
 
-function adjust(product: string, ask: { key?: string } = {}): Promise<Answer> {
+function body(product: string) {
   target += 1;
-  const body = { product_id: product, location_id: location, target_quantity: `${target}` };
-  return api.post('/inventory/adjustments', { ...body, reason: 'correction' }, ask);
+  return {
+    product_id: product,
+    location_id: location,
+    target_quantity: `${target}`,
+    reason: 'correction',
+  };
+}
+
+function adjust(product: string, ask: { key?: string } = {}): Promise<Answer> {
+  return api.post('/inventory/adjustments', body(product), ask);
 }
 
 /** Each kind of request once. The number tells one round from another. */
@@ -179,9 +183,13 @@ describe('a request asks the database', () => {
   });
 
   test('twice for each of three batches when 64 adjust at the same moment', async () => {
-    const submitted = await submission();
+    const { principal } = await caller();
     counter.take();
-    await Promise.all(products.slice(0, 64).map(submitted));
+    await Promise.all(
+      products
+        .slice(0, 64)
+        .map((product) => submitAdjustment(node.service, principal, body(product))),
+    );
     // The first one runs at once, sixteen are worth another batch, the rest wait until one ends.
     const { trips, statements } = counter.take();
     expect([trips, statements.length]).toEqual([6, 21]);
@@ -204,33 +212,6 @@ async function caller() {
   const found = await node.service.edge.authenticator.authenticate(token, location);
   if (found === undefined) throw new Error('the token is not valid');
   return found;
-}
-
-/** Adjustments as HTTP hands them over, which lets them arrive one by one. */
-async function submission() {
-  const { principal } = await caller();
-  const endpoint = endpoints.find(({ contract }) => contract.name === 'inventory.adjust');
-  return (product: string) => {
-    const key = newKey();
-    target += 1;
-    return node.service.edge.submitter.submit({
-      endpoint: endpoint as AnyWriteEndpoint,
-      principal,
-      id: '',
-      body: {
-        product_id: product,
-        location_id: location,
-        target_quantity: `${target}`,
-        reason: 'correction',
-      },
-      key,
-      keyHash: hashKey(key),
-      known: undefined,
-      ifMatch: undefined,
-      requestId: mintId('request'),
-      deadline: performance.now() + limits.requestDeadline,
-    });
-  };
 }
 
 /** What happened to the rows of the tables, as connections report it when they end. */

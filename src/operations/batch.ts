@@ -56,7 +56,11 @@ async function transact(
   tickets: readonly Ticket[],
   lockTimeout: number | undefined,
 ): Promise<Bound[]> {
-  const loads = loadsOf(tickets);
+  const [first] = tickets;
+  if (first === undefined) return [];
+  // All tickets are of one type.
+  const { endpoint } = first;
+  const loads = loadsOf(endpoint, tickets);
   const asked = merged([...loads].map(([merchant, load]) => ({ merchant, ...load })));
   const sent = asked.filter(({ records }) => records.length > 0);
   const opening = [begin, ...shorterWait(lockTimeout)];
@@ -71,23 +75,23 @@ async function transact(
   const now = new Date().toISOString();
   // In arrival order, each command seeing what those of its merchant before it decided.
   const decided = tickets.map((ticket) => {
-    const { endpoint, merchant, command } = ticket;
+    const { merchant, command } = ticket;
     return { ticket, decision: endpoint.decide(states.get(merchant), command, now) };
   });
-  const saving = together(savingOf(decided, now));
+  const saving = together(savingOf(endpoint, decided, now));
   const results = await connection.send([...(isOpen ? [] : opening), saving, commit]);
   requireCommitted(results.at(-1));
   return decided.map(boundBy);
 }
 
 /** What each merchant's commands need. They see no rows of any other merchant. */
-function loadsOf(tickets: readonly Ticket[]): Map<MerchantId, Load<unknown>> {
+function loadsOf(
+  endpoint: AnyWriteEndpoint,
+  tickets: readonly Ticket[],
+): Map<MerchantId, Load<unknown>> {
   const groups = [...groupBy(tickets, ({ merchant }) => merchant)];
   return new Map(
-    groups.flatMap(([merchant, own]) => {
-      const commands = own.map(({ command }) => command);
-      return own.slice(0, 1).map(({ endpoint }) => [merchant, endpoint.load(commands)] as const);
-    }),
+    groups.map(([merchant, own]) => [merchant, endpoint.load(own.map(({ command }) => command))]),
   );
 }
 
@@ -126,17 +130,21 @@ interface Decided {
 }
 
 /** The statements that bind the keys, and save what the commands change. */
-function savingOf(decided: readonly Decided[], now: string): SetStatement[] {
+function savingOf(
+  endpoint: AnyWriteEndpoint,
+  decided: readonly Decided[],
+  now: string,
+): SetStatement[] {
   const all = decided.map(({ ticket, decision }) => ({
     claim: ticket,
     outcome: outcomeOf(decision),
   }));
-  const succeeded = decided.flatMap(({ ticket: { merchant, endpoint }, decision }) =>
-    decision.kind === 'succeeded' ? [{ merchant, endpoint, change: decision.change }] : [],
+  const succeeded = decided.flatMap(({ ticket: { merchant }, decision }) =>
+    decision.kind === 'succeeded' ? [{ merchant, change: decision.change }] : [],
   );
   const parts = [...groupBy(succeeded, ({ merchant }) => merchant)].map(([merchant, own]) => ({
     merchant,
-    statements: own[0]?.endpoint.save(own.map(({ change }) => change)) ?? [],
+    statements: endpoint.save(own.map(({ change }) => change)),
   }));
   return [bindKeys(all, now), ...merged(parts)];
 }

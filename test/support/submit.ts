@@ -1,0 +1,28 @@
+// Adjustments as HTTP hands them over. Over HTTP they would arrive one by one; what must happen at
+// the same moment, or in a number that connections would slow down, comes in here.
+
+import { endpoints, type Service } from '../../src/app.ts';
+import type { AnyWriteEndpoint } from '../../src/core/endpoint.ts';
+import { mintId } from '../../src/core/id.ts';
+import { limits } from '../../src/core/limits.ts';
+import type { Principal } from '../../src/core/principal.ts';
+import { hashKey } from '../../src/operations/fingerprint.ts';
+import { newKey } from './api.ts';
+
+const endpoint = endpoints.find(({ contract }) => contract.name === 'inventory.adjust');
+
+export function submitAdjustment({ edge }: Service, principal: Principal, body: object) {
+  const key = newKey();
+  return edge.submitter.submit({
+    endpoint: endpoint as AnyWriteEndpoint,
+    principal,
+    id: '',
+    body: body as Record<string, string>,
+    key,
+    keyHash: hashKey(key),
+    known: undefined,
+    ifMatch: undefined,
+    requestId: mintId('request'),
+    deadline: performance.now() + limits.requestDeadline,
+  });
+}
