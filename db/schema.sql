@@ -359,6 +359,7 @@ create function bound_operations(merchant text, credential text, keys json)
  returns json
  language plpgsql
  stable
+ set plan_cache_mode to 'force_generic_plan'
 as $function$
 begin
   return (
