@@ -111,7 +111,7 @@ export class Authenticator {
       const rows = await this.#reader.query(findCredentials(asked));
       const byPosition = new Map(rows.map((row) => [row.position, row]));
       for (const [index, lookUp] of batch.entries()) {
-        lookUp.resolve(this.#admitted(byPosition.get(index + 1), lookUp.locationId));
+        lookUp.resolve(this.#admitted(byPosition.get(index), lookUp.locationId));
       }
     } catch (error) {
       for (const lookUp of batch) lookUp.reject(error);

@@ -76,7 +76,8 @@ export function findProducts(commands: readonly Command<Adjust>[]): SetStatement
 
 /**
  * The active ones among the locations, kept active until the commit: a change of a location waits
- * for the key share lock, and adjustments share it. One lock per location and batch.
+ * for the key share lock, and adjustments share it. One lock per location and batch, sought one by
+ * one: joined, all locations of all merchants were read while the table was small.
  */
 export function shareActiveLocations(
   commands: readonly Command<Adjust>[],
@@ -84,10 +85,14 @@ export function shareActiveLocations(
   return {
     name: 'share_active_locations',
     text: `
-      select l.merchant_id, l.id from locations l
-      where l.status = 'active' and (l.merchant_id, l.id) in ${askedIds}
-      order by l.merchant_id, l.id
-      for key share of l`,
+      select l.merchant_id, l.id
+      from (
+        select a.merchant_id, a.id from json_to_recordset($1) as a (merchant_id text, id text)
+        order by a.merchant_id, a.id) a
+      cross join lateral (
+        select l.merchant_id, l.id from locations l
+        where l.merchant_id = a.merchant_id and l.id = a.id and l.status = 'active'
+        limit 1 for key share) l`,
     records: idsOf(commands, 'location_id'),
   };
 }
