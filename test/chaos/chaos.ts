@@ -1,0 +1,140 @@
+// One run: warm up, break things while clients write, mend everything, see every request answered,
+// judge, restart, send old keys again, judge once more.
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { judgeAnswers } from './check/answers.ts';
+import { judgeLedger, offLedger } from './check/ledger.ts';
+import { byKey, checkRegisters, type Registers } from './check/registers.ts';
+import { type Met, whatWasMet } from './check/sometimes.ts';
+import type { Finding } from './check/verdict.ts';
+import { Clients } from './clients.ts';
+import { type Attempt, isBound, now } from './history.ts';
+import { unleash } from './nemesis/nemesis.ts';
+import { Random } from './random.ts';
+import { World } from './world/world.ts';
+
+/** Everything begun before the last fault must be answered within this, once all is mended. */
+export const livenessMs = 10_000;
+const warmUpMs = 1_500;
+const watchEveryMs = 1_000;
+const replaysEach = 150;
+
+export interface Outcome {
+  readonly seed: number;
+  readonly seconds: number;
+  readonly requests: number;
+  /** Different keys, and those that were done or refused for good. */
+  readonly keys: number;
+  readonly acknowledged: number;
+  readonly drainedMs: number;
+  readonly faults: ReadonlyMap<string, number>;
+  readonly findings: readonly Finding[];
+  readonly registers: Registers;
+  readonly met: Met;
+}
+
+export async function runChaos(seed: number, seconds: number): Promise<Outcome> {
+  const directory = await mkdtemp(join(tmpdir(), 'tallybook-history-'));
+  let clients: Clients | undefined;
+  const world = await World.make((credential) => clients?.adopt(credential));
+  try {
+    clients = Clients.start(world, seed, directory);
+    await sleep(warmUpMs);
+    const watch = new Watch(world);
+    const faults = await unleash(world, new Random(seed), now() + seconds * 1_000);
+    await watch.end();
+    const drainedMs = await drain(world, clients);
+    const early = await judge(world, await clients.history());
+    await world.restart();
+    await clients.replay(replaysEach);
+    await clients.quit();
+    const attempts = await clients.history();
+    const late = await judge(world, attempts);
+    await world.close();
+    const registers = checkRegisters(attempts);
+    return {
+      seed,
+      seconds,
+      ...countsOf(attempts),
+      drainedMs,
+      faults,
+      findings: [
+        ...merged(early, late),
+        { what: 'levels without an order of requests', faults: registers.faults },
+        { what: 'faults of processes', faults: world.faults },
+        { what: 'requests that were not answered in time', faults: tardiness(drainedMs) },
+      ],
+      registers,
+      met: whatWasMet(attempts, world.events, world.refusedReads),
+    };
+  } catch (error) {
+    clients?.kill();
+    await world.close().catch(() => undefined);
+    throw error;
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** @returns how long it took (ms) until everything begun was answered. */
+async function drain(world: World, clients: Clients): Promise<number> {
+  world.note('mended');
+  const since = now();
+  await Promise.race([clients.drain(), sleep(6 * livenessMs)]);
+  return now() - since;
+}
+
+function tardiness(drainedMs: number): string[] {
+  return drainedMs <= livenessMs ? [] : [`it took ${Math.round(drainedMs)} ms`];
+}
+
+async function judge(world: World, attempts: readonly Attempt[]): Promise<Finding[]> {
+  return [
+    ...(await judgeLedger(world.database, attempts)),
+    ...judgeAnswers(attempts, world.operator.bans, world.shop),
+  ];
+}
+
+function merged(early: readonly Finding[], late: readonly Finding[]): Finding[] {
+  return late.map(({ what, faults }) => {
+    const before = early.find((one) => one.what === what)?.faults ?? [];
+    return { what, faults: [...new Set([...before, ...faults])] };
+  });
+}
+
+function countsOf(attempts: readonly Attempt[]) {
+  const bound = attempts.filter(isBound);
+  return {
+    requests: attempts.length,
+    keys: byKey(attempts).size,
+    acknowledged: new Set(bound.map(({ operation }) => operation)).size,
+  };
+}
+
+/** Looks at the ledger all along: what is committed must be right at every moment. */
+class Watch {
+  readonly #world: World;
+  readonly #watching: Promise<void>;
+  #isOver = false;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#watching = this.#watch();
+  }
+
+  async end(): Promise<void> {
+    this.#isOver = true;
+    await this.#watching;
+  }
+
+  async #watch(): Promise<void> {
+    while (!this.#isOver) {
+      await sleep(watchEveryMs);
+      const rows = await this.#world.database.query(offLedger).catch(() => []);
+      for (const row of rows) this.#world.fail(`seen meanwhile: ${JSON.stringify(row)}`);
+    }
+  }
+}

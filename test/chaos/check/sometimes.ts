@@ -1,0 +1,111 @@
+// What a run must have met at least once, or it has proven nothing about it.
+
+import { type Attempt, type Event, isBound } from '../history.ts';
+import { byKey } from './registers.ts';
+
+export interface Met {
+  readonly replyLostAfterCommit: number;
+  readonly killedInsideBatch: number;
+  readonly twinMetOwnerInFlight: number;
+  readonly waiterTookOver: number;
+  readonly replayAcrossRestart: number;
+  readonly racedConflict: number;
+  readonly racedNoChange: number;
+  readonly connectionsExhausted: number;
+  readonly databaseRecovered: number;
+}
+
+export const meanings: Readonly<Record<keyof Met, string>> = {
+  replyLostAfterCommit: 'an answer was lost after its commit',
+  killedInsideBatch: 'a service was killed inside a batch',
+  twinMetOwnerInFlight: 'a twin came while its owner was under way',
+  waiterTookOver: 'an owner failed and its twin took over',
+  replayAcrossRestart: 'a key was replayed across a restart',
+  racedConflict: 'two bodies raced for one key',
+  racedNoChange: 'two keys raced for one quantity',
+  connectionsExhausted: 'a reader found no connection',
+  databaseRecovered: 'the database recovered from a crash',
+};
+
+export function whatWasMet(
+  attempts: readonly Attempt[],
+  events: readonly Event[],
+  refusedReads: number,
+): Met {
+  const keys = [...byKey(attempts).values()];
+  const count = (test: (own: readonly Attempt[]) => boolean) => keys.filter(test).length;
+  const restarts = events.filter(({ what }) => what === 'killed' || what === 'restarted');
+  return {
+    replyLostAfterCommit: count(isLostReply),
+    killedInsideBatch: events.filter(({ inBatch }) => inBatch === true).length,
+    twinMetOwnerInFlight: count(hasTwinInFlight),
+    waiterTookOver: count(hasTakenOver),
+    replayAcrossRestart: count((own) => isReplayedAcross(own, restarts)),
+    racedConflict: count(isRacedConflict),
+    racedNoChange: racedNoChanges(keys),
+    connectionsExhausted: refusedReads,
+    databaseRecovered: events.filter(({ what }) => what === 'database up').length,
+  };
+}
+
+const overlaps = (a: Attempt, b: Attempt) => a.start < b.end && b.start < a.end;
+const isUnknown = ({ status }: Attempt) => status === 0 || status >= 500;
+
+/** Nobody was told of the first: the first answer is a replay, after an attempt without one. */
+function isLostReply(own: readonly Attempt[]): boolean {
+  const bound = own.filter(isBound);
+  return (
+    bound.length > 0 && bound.every(({ isReplay }) => isReplay === true) && own.some(isUnknown)
+  );
+}
+
+function ownerOf(own: readonly Attempt[]): Attempt | undefined {
+  return own.find((one) => isBound(one) && one.isReplay !== true);
+}
+
+function hasTwinInFlight(own: readonly Attempt[]): boolean {
+  const owner = ownerOf(own);
+  return owner !== undefined && own.some((one) => one.isReplay === true && overlaps(one, owner));
+}
+
+/** Somebody asked before the owner did, and failed while the owner was under way. */
+function hasTakenOver(own: readonly Attempt[]): boolean {
+  const owner = ownerOf(own);
+  if (owner === undefined) return false;
+  return own.some((one) => isUnknown(one) && one.start < owner.start && one.end > owner.start);
+}
+
+/** The owner's node was replaced before the replay was asked for. */
+function isReplayedAcross(own: readonly Attempt[], restarts: readonly Event[]): boolean {
+  const owner = ownerOf(own);
+  if (owner === undefined) return false;
+  return own.some(
+    (one) =>
+      one.isReplay === true &&
+      restarts.some(
+        ({ at, node }) =>
+          at > owner.end && at < one.start && (node === undefined || node === owner.node),
+      ),
+  );
+}
+
+function isRacedConflict(own: readonly Attempt[]): boolean {
+  const owner = ownerOf(own);
+  return owner !== undefined && own.some((one) => one.status === 409 && overlaps(one, owner));
+}
+
+/** A refusal and a success of the same quantity at the same level, next to each other in time. */
+function racedNoChanges(keys: readonly Attempt[][]): number {
+  const targets = new Map<string, Attempt[]>();
+  for (const owner of keys.flatMap((own) => ownerOf(own) ?? [])) {
+    const name = JSON.stringify(owner.target);
+    const own = targets.get(name);
+    if (own === undefined) targets.set(name, [owner]);
+    else own.push(owner);
+  }
+  const pairs = [...targets.values()].flatMap((own) => {
+    const sorted = own.sort((a, b) => a.start - b.start);
+    return sorted.slice(1).map((one, index) => [sorted[index] ?? one, one] as const);
+  });
+  return pairs.filter(([a, b]) => overlaps(a, b) && a.status + b.status === 201 + 422).length;
+}

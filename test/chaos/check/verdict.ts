@@ -1,0 +1,8 @@
+// What a judge has found.
+
+export interface Finding {
+  /** What must not be, such as "keys with two answers". */
+  readonly what: string;
+  /** Each case of it; none, if all is well. */
+  readonly faults: readonly string[];
+}

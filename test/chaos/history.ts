@@ -1,0 +1,91 @@
+// What happened: every request that a client sent, and everything that was done to the servers.
+// Times are milliseconds of the machine's monotonic clock, which all its processes share.
+
+export const credentialNames = ['steady', 'shaken', 'neighbour'] as const;
+
+/** `shaken` loses grant, scopes and token now and then; `neighbour` is another shop's. */
+export type CredentialName = (typeof credentialNames)[number];
+
+export type Kind = 'adjust' | 'customer' | 'levels' | 'movement' | 'foreign';
+
+export interface Target {
+  readonly product: string;
+  readonly location: string;
+  readonly quantity: string;
+}
+
+/** A row of a level, as an answer shows it. */
+export interface SeenLevel {
+  readonly product: string;
+  readonly location: string;
+  readonly quantity: string;
+  readonly version: number;
+}
+
+/** One request and what came back. */
+export interface Attempt {
+  readonly client: number;
+  readonly kind: Kind;
+  readonly credential: CredentialName;
+  /** How often its token had been replaced. */
+  readonly generation: number;
+  readonly node: number;
+  readonly start: number;
+  readonly end: number;
+  /** Of writes; a key with several bodies has variants. */
+  readonly key?: string;
+  readonly variant?: number;
+  readonly target?: Target;
+  /** 0: no answer came, for the reason in `lost`. */
+  readonly status: number;
+  readonly lost?: string;
+  readonly code?: string;
+  readonly requestId?: string;
+  readonly operation?: string;
+  readonly resource?: string;
+  readonly isReplay?: boolean;
+  readonly movement?: {
+    readonly sequence: number;
+    readonly before: string;
+    readonly after: string;
+  };
+  readonly levels?: readonly SeenLevel[];
+}
+
+/** After these the same request may yet be done: the caller, or the service, is not ready. */
+const passing: readonly number[] = [401, 403, 408, 429];
+
+/** A write with an answer that will not change, whatever comes. */
+export function isSettled({ status }: Attempt): boolean {
+  return status >= 200 && status < 500 && !passing.includes(status);
+}
+
+/** A write that is bound: done, or refused for good. Its answers name its operation. */
+export function isBound(attempt: Attempt): boolean {
+  return attempt.key !== undefined && (attempt.status === 201 || attempt.status === 422);
+}
+
+/** What was done to the servers, in the order it was done. */
+export interface Event {
+  readonly at: number;
+  readonly what: string;
+  readonly node?: number;
+  /** Whether a transaction of this victim was open when it was killed. */
+  readonly inBatch?: boolean;
+}
+
+/** A time during which a credential could not do something. */
+export interface Ban {
+  readonly credential: CredentialName;
+  readonly kind: 'grant' | 'scope' | 'token';
+  /** When the operator was told that it was done. */
+  readonly from: number;
+  /** When the operator asked to undo it. */
+  readonly until: number;
+  /** Of a replaced token: those up to this are void. */
+  readonly generation: number;
+}
+
+export function now(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}

@@ -1,0 +1,55 @@
+// Faults of what the database lives on: a full disk, where the run may have a small one of its own,
+// and tables that are locked for so long that readers run out of connections.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from '../random.ts';
+import type { SmallDisk } from '../world/small-disk.ts';
+import type { World } from '../world/world.ts';
+import type { Fault } from './nemesis.ts';
+
+/** Readers at each node while the table is locked: more than there are connections. */
+const readers = 100;
+const lockedMs = 3_200;
+const databaseBackWithinMs = 120_000;
+
+export function storageFaults({ canBeFull }: SmallDisk): Fault[] {
+  const exhausted: Fault = { name: 'connections exhausted', strike: exhaust };
+  return canBeFull ? [exhausted, { name: 'disk full', strike: fill }] : [exhausted];
+}
+
+async function exhaust(world: World): Promise<void> {
+  world.note('exhausted');
+  const locked = world.database.query(`begin; lock table inventory_levels in access exclusive mode;
+    select pg_sleep(${lockedMs / 1_000}); rollback`);
+  const path = `/api/v1/inventory/levels?location_id=${world.shop.locations[0]}`;
+  const headers = { authorization: `Bearer ${world.shop.steadyToken}` };
+  const asked = world.nodes.flatMap(({ front }) =>
+    Array.from({ length: readers }, () => status(`http://127.0.0.1:${front.port}${path}`, headers)),
+  );
+  const answers = await Promise.all(asked);
+  world.refusedReads += answers.filter((answer) => answer === 503).length;
+  await locked.catch(() => undefined);
+}
+
+async function status(url: string, headers: Record<string, string>): Promise<number> {
+  try {
+    const answer = await fetch(url, { headers, signal: AbortSignal.timeout(12_000) });
+    await answer.arrayBuffer();
+    return answer.status;
+  } catch {
+    return 0;
+  }
+}
+
+/** PostgreSQL may refuse, or panic and be started again and again until there is room. */
+async function fill(world: World, random: Random): Promise<void> {
+  world.note('database down');
+  try {
+    if (world.disk.fill()) world.diskFull += 1;
+    await sleep(random.between(500, 2_500));
+  } finally {
+    world.disk.free();
+  }
+  await world.database.ready(databaseBackWithinMs);
+  world.note('database up');
+}

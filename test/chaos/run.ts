@@ -1,0 +1,50 @@
+// `npm run chaos -- --seconds N --seed S`: one run, and what came of it. Exit code 1 when something
+// was found, or when the run has not met everything it must meet to prove anything.
+
+import { execFileSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { runChaos } from './chaos.ts';
+import { describe, isGood } from './report.ts';
+
+const usage = `Usage: npm run chaos -- [--seconds N] [--seed S]
+
+  --seconds N  how long to break things, 10 to 86400 (default 600)
+  --seed S     what to choose, 0 to 4294967295 (default: at random)
+`;
+
+function numberOf(name: string, text: string, least: number, most: number): number {
+  const number = /^[0-9]{1,10}$/.test(text) ? Number(text) : -1;
+  if (number >= least && number <= most) return number;
+  throw new Error(`--${name} must be a number from ${least} to ${most}\n\n${usage}`);
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      seconds: { type: 'string', default: '600' },
+      seed: { type: 'string', default: String(randomInt(2 ** 32)) },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(usage);
+    return;
+  }
+  const seconds = numberOf('seconds', values.seconds, 10, 86_400);
+  const seed = numberOf('seed', values.seed, 0, 2 ** 32 - 1);
+  process.stdout.write(`chaos for ${seconds} s with seed ${seed}\n`);
+  const outcome = await runChaos(seed, seconds);
+  process.stdout.write(describe(outcome, commit()));
+  if (!isGood(outcome)) process.exitCode = 1;
+}
+
+function commit(): string {
+  try {
+    return execFileSync('git', ['describe', '--always', '--dirty'], { encoding: 'utf8' }).trim();
+  } catch {
+    return 'unknown';
+  }
+}
+
+await main();

@@ -1,0 +1,95 @@
+// The operator of a run: takes rights from a credential and gives them back, by the command line,
+// while everything else goes wrong; and tells the clients its new token.
+
+import { execFile } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { type Ban, type CredentialName, now } from '../history.ts';
+import type { ChaosDatabase } from './database.ts';
+
+const program = fileURLToPath(new URL('../../../bin/tallybook.js', import.meta.url));
+const triesMax = 40;
+
+export interface Credential {
+  readonly name: CredentialName;
+  readonly id: string;
+  readonly token: string;
+  /** How often the token had been replaced. */
+  readonly generation: number;
+}
+
+export class Operator {
+  readonly #database: ChaosDatabase;
+  readonly #tell: (credential: Credential) => void;
+  readonly bans: Ban[] = [];
+  #shaken: Credential;
+
+  constructor(database: ChaosDatabase, shaken: Credential, tell: (credential: Credential) => void) {
+    this.#database = database;
+    this.#shaken = shaken;
+    this.#tell = tell;
+  }
+
+  async takeGrant(ms: number): Promise<void> {
+    const set = (locations: string) => this.#run('token', 'grant', '--locations', locations);
+    await this.#without(
+      'grant',
+      ms,
+      () => set('none'),
+      () => set('all'),
+    );
+  }
+
+  async takeScope(ms: number): Promise<void> {
+    const set = (scopes: string) => this.#run('token', 'scope', '--scopes', scopes);
+    await this.#without(
+      'scope',
+      ms,
+      () => set('inventory.read'),
+      () => set('all'),
+    );
+  }
+
+  /** The old token is void at once; clients hear of the new one a little later. */
+  async rotate(ms: number): Promise<void> {
+    const { token } = await this.#run('token', 'rotate', '--overlap', '0');
+    const { generation } = this.#shaken;
+    const from = now();
+    this.bans.push({ credential: 'shaken', kind: 'token', from, until: Infinity, generation });
+    await sleep(ms);
+    this.#shaken = { ...this.#shaken, token: String(token), generation: generation + 1 };
+    this.#tell(this.#shaken);
+  }
+
+  async #without(
+    kind: Ban['kind'],
+    ms: number,
+    take: () => Promise<unknown>,
+    giveBack: () => Promise<unknown>,
+  ): Promise<void> {
+    await take();
+    const from = now();
+    await sleep(ms);
+    const { generation } = this.#shaken;
+    this.bans.push({ credential: 'shaken', kind, from, until: now(), generation });
+    await giveBack();
+  }
+
+  /** Again until it succeeds: setting rights twice is setting them, and so is a second token. */
+  async #run(noun: string, verb: string, ...flags: string[]): Promise<Record<string, unknown>> {
+    const args = [noun, verb, this.#shaken.id, ...flags, '--json'];
+    const url = ['--database-url', this.#database.serviceUrl];
+    const env = { PATH: process.env.PATH ?? '', TALLYBOOK_MIGRATE_URL: this.#database.ownerUrl };
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const run = promisify(execFile);
+        const { stdout } = await run(process.execPath, [program, ...args, ...url], { env });
+        return JSON.parse(stdout);
+      } catch (error) {
+        if (tries === triesMax) throw error;
+        await sleep(250);
+      }
+    }
+  }
+}
