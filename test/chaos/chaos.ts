@@ -83,7 +83,7 @@ export async function runChaos(seed: number, seconds: number): Promise<Outcome> 
 async function drain(world: World, clients: Clients): Promise<number> {
   world.note('mended');
   const since = now();
-  await Promise.race([clients.drain(), sleep(6 * livenessMs)]);
+  await Promise.race([clients.drain(), sleep(6 * livenessMs, undefined, { ref: false })]);
   return now() - since;
 }
 
