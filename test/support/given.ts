@@ -12,9 +12,9 @@ export interface GivenCredential {
 }
 
 export class Given {
-  readonly #db: TestDatabase;
+  readonly #db: Pick<TestDatabase, 'sql'>;
 
-  constructor(db: TestDatabase) {
+  constructor(db: Pick<TestDatabase, 'sql'>) {
     this.#db = db;
   }
 
