@@ -2,9 +2,18 @@
 // known when it returns, and only then. What the operator does goes with its line in the audit
 // trail: neither is there without the other.
 
-import { begin, commit, requireCommitted, type Statement, type Writer } from '../core/statement.ts';
+import {
+  begin,
+  commit,
+  requireCommitted,
+  type Statement,
+  type Writer,
+  waitForDisk,
+} from '../core/statement.ts';
 import { type Deed, deedEntry } from './audit/deed.ts';
 import { appendAudit } from './audit/store.ts';
+
+const durable: Statement = { name: 'durable', text: `select ${waitForDisk}`, values: [] };
 
 /**
  * The rows of each statement.
@@ -26,7 +35,7 @@ export async function commitAll(
 ): Promise<(readonly unknown[])[]> {
   const connection = await writer.connect();
   try {
-    const [, ...results] = await connection.send([begin, ...statements, commit]);
+    const [, , ...results] = await connection.send([begin, durable, ...statements, commit]);
     requireCommitted(results.pop());
     connection.release();
     return results.map((result) => result.rows);

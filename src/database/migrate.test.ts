@@ -3,7 +3,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { withDatabase } from '../../test/support/postgres.ts';
 import { migrate } from './migrate.ts';
-import { assertSafe } from './role.ts';
+import { assertSafe } from './safety.ts';
 
 let admin: pg.Client;
 const made: string[] = [];

@@ -4,6 +4,7 @@
 
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Statement } from '../core/statement.ts';
 import { ensureServiceRole } from './role.ts';
@@ -23,10 +24,22 @@ export interface MigrateOptions {
   readonly service: string;
   /** What goes into the audit trail in the transaction that applies a migration. */
   readonly deed?: ((migration: string) => Statement) | undefined;
+  /** Told each time that a migration gives way to those who hold its tables. */
+  readonly onBlocked?: (migration: string, pause: number) => void;
 }
 
 /** The trail begins with the migration that makes its tables. */
 const firstWithTrail = 2;
+
+/**
+ * Whoever comes for a table queues behind the migration that waits for it: a backup or a `verify`
+ * would stop all service for as long as it runs. So a migration waits for less than a write does
+ * (2 s), gives way, and tries again.
+ */
+const tableWait = 500;
+const firstPause = 500;
+const longestPause = 10_000;
+const patience = 15 * 60_000;
 
 export interface MigrateResult {
   readonly applied: readonly string[];
@@ -53,7 +66,9 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
     const applied: string[] = [];
     for (const migration of migrations) {
       const deed = migration.number < firstWithTrail ? undefined : options.deed?.(migration.name);
-      const isNews = await applyOnce(client, migration, migrations.length, deed);
+      const isNews = await givingWay(migration, options, () =>
+        applyOnce(client, migration, migrations.length, deed),
+      );
       if (isNews) applied.push(migration.name);
     }
     const serviceIsOwner = await ensureServiceRole(client, options.service);
@@ -94,6 +109,33 @@ async function createHistory(client: pg.Client): Promise<void> {
   }
 }
 
+/** Nothing of a migration is there until it commits, so that it can be tried again. */
+async function givingWay<T>(
+  { name }: Migration,
+  { onBlocked }: MigrateOptions,
+  work: () => Promise<T>,
+): Promise<T> {
+  const giveUpAt = performance.now() + patience;
+  for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
+    try {
+      return await work();
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : undefined;
+      // lock_not_available, deadlock_detected
+      if (code !== '55P03' && code !== '40P01') throw error;
+      if (performance.now() + pause > giveUpAt) {
+        throw new Error(
+          `${name} cannot be applied, for others hold its tables: end long transactions (a ` +
+            'backup, a "tallybook verify") and start again',
+          { cause: error },
+        );
+      }
+    }
+    onBlocked?.(name, pause);
+    await sleep(pause * (0.5 + Math.random()));
+  }
+}
+
 async function applyOnce(
   client: pg.Client,
   migration: Migration,
@@ -116,6 +158,7 @@ async function applyOnce(
       throw new Error(`${migration.name} was applied with another content; restore the file`);
     }
     if (row === undefined) {
+      await client.query(`set local lock_timeout = ${tableWait}`);
       await client.query(migration.sql);
       await client.query(
         'insert into schema_migrations (number, name, checksum) values ($1, $2, $3)',

@@ -9,7 +9,7 @@ import { isInitialised } from './embedded/directory.ts';
 import { startEmbeddedServer } from './embedded/server.ts';
 import { migrate, readMigrations } from './migrate.ts';
 import { findDatabase, reasonOf } from './reach.ts';
-import { assertSafe } from './role.ts';
+import { assertDurable, assertSafe } from './safety.ts';
 import { keptSecret, newSecret } from './secret.ts';
 
 /** The operator's own small transactions need a connection besides the workers. */
@@ -46,7 +46,10 @@ export interface Store {
   /** The migrations applied just now. */
   readonly applied: readonly string[];
   readonly schemaVersion: number;
-  /** Whether the database answers, with a schema that this program knows or a newer one. */
+  /**
+   * Whether the database answers, with a schema that this program knows or a newer one, and still
+   * keeps what is acknowledged: its server can be told otherwise while it runs.
+   */
   isCurrent(): Promise<boolean>;
   /** Closes the connections, then stops the private server if nobody else uses it. */
   close(): Promise<void>;
@@ -153,6 +156,7 @@ async function prepare(
       log.warn({ reason: reasonOf(error), delay }, 'waiting for the database'),
     signal,
   });
+  await assertDurable(server.ownerUrl);
   const known = (await readMigrations()).length;
   if (found.version > known) {
     throw new Error(
@@ -185,6 +189,8 @@ async function migrateOrExplain(
     owner: server.ownerUrl,
     service: server.serviceUrl,
     deed: migrationDeed,
+    onBlocked: (migration, pause) =>
+      log.warn({ migration, pause }, 'others hold tables that the migration needs: it gives way'),
   });
   if (serviceIsOwner) {
     log.warn(
@@ -218,12 +224,14 @@ async function isEmpty({ reserve }: Database): Promise<boolean> {
 
 async function isCurrent({ reserve }: Database, known: number): Promise<boolean> {
   try {
-    const [row] = await reserve.query<{ version: number }>({
+    const [row] = await reserve.query<{ version: number; is_durable: boolean }>({
       name: 'schema_version',
-      text: 'select max(number) as version from schema_migrations',
+      text: `select max(number) as version, current_setting('fsync') = 'on'
+          and current_setting('full_page_writes') = 'on' as is_durable
+        from schema_migrations`,
       values: [],
     });
-    return row !== undefined && row.version >= known;
+    return row !== undefined && row.version >= known && row.is_durable;
   } catch {
     return false;
   }

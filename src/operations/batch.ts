@@ -14,6 +14,7 @@ import {
   type SetStatement,
   type Statement,
   type Writer,
+  waitForDisk,
 } from '../core/statement.ts';
 import { bindKeys, type Claim, type Outcome } from './claim.ts';
 
@@ -163,7 +164,7 @@ function together(parts: readonly SetStatement[]): Statement {
   );
   return {
     name: parts.map(({ name }) => name).join(' '),
-    text: `with ${saves.join(', ')} select ${checks.join(', ')}`,
+    text: `with ${saves.join(', ')} select ${checks.join(', ')}, ${waitForDisk}`,
     values: parts.flatMap(({ records }) => [JSON.stringify(records), records.length]),
   };
 }

@@ -2,6 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Api, newKey } from '../../test/support/api.ts';
 import { DatabaseProxy } from '../../test/support/proxy.ts';
 import { startNode, startService, type TestService } from '../../test/support/service.ts';
+import { createMerchant } from '../access/operator/merchants.ts';
+import { connectDatabase } from '../database/connect.ts';
 
 let service: TestService;
 let proxy: DatabaseProxy;
@@ -159,5 +161,49 @@ describe('a COMMIT that answered ROLLBACK', () => {
     } finally {
       await fresh.stop();
     }
+  });
+});
+
+describe('a commit is acknowledged when it is on disk', () => {
+  const role = () => new URL(service.db.serviceUrl).username;
+  const database = () => new URL(service.db.serviceUrl).pathname.slice(1);
+
+  beforeAll(() =>
+    service.db.sql(`
+      create table at_commit (setting text);
+      create function note_setting() returns trigger language plpgsql security definer as $$ begin
+        insert into public.at_commit values (current_setting('synchronous_commit'));
+        return null;
+      end $$;
+      create constraint trigger note_setting after insert on operations deferrable
+        initially deferred for each row execute function note_setting();
+      create constraint trigger note_setting after insert on audit_records deferrable
+        initially deferred for each row execute function note_setting()`),
+  );
+  afterAll(() =>
+    service.db.sql(`alter role ${role()} in database ${database()} reset synchronous_commit`),
+  );
+
+  // Start-up refuses the lower ones, but a default can be changed while the service runs.
+  test.each([
+    ['off', 'on'],
+    ['local', 'on'],
+    ['on', 'on'],
+    ['remote_apply', 'remote_apply'],
+  ])('where the default becomes %s', async (value, expected) => {
+    await service.db.sql(
+      `alter role ${role()} in database ${database()} set synchronous_commit = ${value}`,
+    );
+    await service.db.sql('delete from at_commit');
+    const later = await startNode(service.db.serviceUrl);
+    const caller = later.api.as(api.token);
+    expect((await caller.post(path, await adjustment())).status).toBe(201);
+    expect((await caller.post('/products', { name: 'Flour' })).status).toBe(201);
+    const operator = connectDatabase({ url: service.db.serviceUrl, writers: 1 });
+    await createMerchant(operator.writer, 'Corner Shop');
+    await operator.close();
+    await later.stop();
+    const seen = await service.db.sql('select setting from at_commit');
+    expect(seen).toEqual(Array(3).fill({ setting: expected }));
   });
 });

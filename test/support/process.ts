@@ -32,11 +32,13 @@ export function startProcess(
   });
 }
 
+/** `bin` may be that of another version, whose answers are not held against our document then. */
 export async function serveProcess(
   flags: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  bin = program,
 ): Promise<ServiceProcess> {
-  const child = spawn(process.execPath, [program, 'serve', '--json', '--port', '0', ...flags], {
+  const child = spawn(process.execPath, [bin, 'serve', '--json', '--port', '0', ...flags], {
     env: { PATH: process.env.PATH ?? '', TALLYBOOK_TRUSTED_PROXIES: '127.0.0.1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -57,7 +59,11 @@ export async function serveProcess(
   return {
     child,
     greeting,
-    api: new Api(new URL(greeting.base_url).origin, undefined, conforms),
+    api: new Api(
+      new URL(greeting.base_url).origin,
+      undefined,
+      bin === program ? conforms : () => undefined,
+    ),
     log: () => log,
     end: async (signal = 'SIGTERM') => {
       if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;

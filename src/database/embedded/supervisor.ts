@@ -95,13 +95,19 @@ export class Supervisor {
 
   async #leave(): Promise<void> {
     const running = findRunning(this.#cluster);
-    const others = running ? await this.#others() : 0;
-    if (running && others > 0) {
+    const { launch, keeper } = this.#joined;
+    // Without its pid file, which somebody removed, it cannot be found; our own child it still is.
+    const lives = running !== undefined || (launch !== undefined && launch.failure() === undefined);
+    const others = lives ? await this.#others() : 0;
+    if (lives && others > 0) {
       this.#options.log({ others }, 'PostgreSQL is left running: others are connected');
       return;
     }
     if (running) await shutDown(this.#cluster, running.pid);
-    this.#joined.launch?.release();
+    else await launch?.end();
+    launch?.release();
+    // To a server that nobody can find it would keep this process for as long as that lives.
+    void keeper.client.end().catch(() => undefined);
     dropSocketDirectory(this.#cluster.layout, this.#cluster.socketDirectory);
     this.#options.log({}, 'PostgreSQL is stopped');
   }

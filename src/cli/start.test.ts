@@ -1,0 +1,185 @@
+// What a start refuses, through the real command line: a database that could lose what is
+// acknowledged, or that is not of this program. The message names the setting and what mends it,
+// and the exit code is 1.
+
+import { execFile } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Cluster, startCluster } from '../../test/support/cluster.ts';
+import { serveProcess } from '../../test/support/process.ts';
+
+const program = new URL('../../bin/tallybook.js', import.meta.url).pathname;
+
+let cluster: Cluster;
+let environment: Record<string, string>;
+
+beforeAll(async () => {
+  cluster = await startCluster();
+  await cluster.sql('create database books');
+  environment = {
+    DATABASE_URL: cluster.url('books_service', 'books'),
+    TALLYBOOK_MIGRATE_URL: cluster.url('owner', 'books'),
+    TALLYBOOK_SECRET: 'a secret of at least thirty-two characters',
+  };
+});
+afterAll(() => cluster.stop());
+
+/** A command, ended after a while: a service that starts after all would run for ever. */
+function tallybook(command: string, env: Record<string, string> = environment) {
+  return new Promise<{ code: number | null; stderr: string }>((resolve) => {
+    const options = { env: { PATH: process.env.PATH, ...env }, timeout: 15_000 };
+    const args = [program, ...command.split(' ')];
+    const child = execFile(process.execPath, args, options, (_, __, stderr) =>
+      resolve({ code: child.exitCode, stderr }),
+    );
+  });
+}
+
+const serve = 'serve --port 0';
+
+/** Changes a setting of the server's, and waits until sessions begin with it. */
+async function configure(name: string, value = 'on'): Promise<void> {
+  await cluster.sql(`alter system set ${name} = ${value}`);
+  await cluster.sql('select pg_reload_conf()');
+  await expect.poll(() => cluster.sql(`show ${name}`)).toEqual([{ [name]: value }]);
+}
+
+describe('a server that a crash could take acknowledged writes from', () => {
+  test.each(['fsync', 'full_page_writes'])('is refused and left as it was: %s', async (name) => {
+    await configure(name, 'off');
+    for (const command of [serve, 'migrate']) {
+      const { code, stderr } = await tallybook(command);
+      expect(code).toBe(1);
+      expect(stderr).toContain(`${name} is off, it must be on (it comes from: configuration file)`);
+      expect(stderr).toContain(`set ${name} = on in the server's settings and reload them`);
+    }
+    const [found] = await cluster.sql(`select to_regclass('schema_migrations') as made`, 'books');
+    expect(found).toEqual({ made: null });
+    await configure(name);
+  });
+
+  test('is refused for its age before anything is done with it', async () => {
+    // No such server is at hand: this one says that it is one.
+    await cluster.sql(
+      `create schema old;
+       create view old.pg_settings as select name, source,
+         case name when 'server_version_num' then '140020' else setting end as setting
+         from pg_catalog.pg_settings;
+       alter database books set search_path = old, pg_catalog, public`,
+      'books',
+    );
+    const { code, stderr } = await tallybook(serve);
+    expect(code).toBe(1);
+    expect(stderr).toContain('the server is PostgreSQL 14, it must be 15 or newer: upgrade it');
+    await cluster.sql('alter database books reset search_path; drop schema old cascade', 'books');
+  });
+});
+
+describe('a system that sorts otherwise than when indexes were built', () => {
+  test('is refused, and what the message says mends it', async () => {
+    await cluster.sql(
+      `create database sorted template template0 locale_provider icu icu_locale 'en'`,
+    );
+    await cluster.sql(`update pg_database set datcollversion = '1' where datname = 'sorted'`);
+    const env = {
+      ...environment,
+      DATABASE_URL: cluster.url('books_service', 'sorted'),
+      TALLYBOOK_MIGRATE_URL: cluster.url('owner', 'sorted'),
+    };
+    const { code, stderr } = await tallybook(serve, env);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/sorts text by version \S+ of its rules, the indexes were built by 1: /);
+    const [, reindex = '', refresh = ''] = /run (reindex .*), then (alter .*)/.exec(stderr) ?? [];
+    await cluster.sql(reindex, 'sorted');
+    await cluster.sql(refresh, 'sorted');
+    expect(await tallybook('migrate', env)).toMatchObject({ code: 0 });
+  });
+});
+
+describe('a default of acknowledging before a write is on disk', () => {
+  beforeAll(async () => {
+    expect(await tallybook('migrate')).toMatchObject({ code: 0 });
+  });
+
+  test.each([
+    ['of the role', 'alter role books_service', 'off'],
+    ['of the role in the database', 'alter role books_service in database books', 'local'],
+    ['of the database', 'alter database books', 'off'],
+    ['of all roles', 'alter role all', 'remote_write'],
+  ])('%s is refused, and what the message says mends it', async (_, whose, value) => {
+    await cluster.sql(`${whose} set synchronous_commit = ${value}`);
+    const { code, stderr } = await tallybook(serve);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`synchronous_commit is ${value}, it must be on`);
+    const [, remedy = ''] = /: run (alter [^;\n]*)/.exec(stderr) ?? [];
+    await cluster.sql(remedy);
+    expect(await tallybook('verify')).toMatchObject({ code: 0 });
+  });
+
+  test('of the server is refused', async () => {
+    await configure('synchronous_commit', 'local');
+    const { code, stderr } = await tallybook(serve);
+    expect(code).toBe(1);
+    expect(stderr).toContain('synchronous_commit is local, it must be on');
+    expect(stderr).toContain("set synchronous_commit = on in the server's settings");
+    await configure('synchronous_commit');
+  });
+
+  test('of the connection is refused', async () => {
+    const url = `${environment.DATABASE_URL}&options=-c%20synchronous_commit%3Doff`;
+    const { code, stderr } = await tallybook(serve, { ...environment, DATABASE_URL: url });
+    expect(code).toBe(1);
+    expect(stderr).toContain("take it out of the connection's options");
+  });
+});
+
+describe('a role whose settings were taken away', () => {
+  test.each(['default_transaction_isolation', 'lock_timeout'])(
+    'is refused to who may not mend it, and mended by "tallybook migrate": %s',
+    async (name) => {
+      const value = name === 'lock_timeout' ? '0' : 'serializable';
+      const role = 'role books_service in database books';
+      await cluster.sql(`alter ${role} set ${name} = '${value}'`);
+      const { TALLYBOOK_MIGRATE_URL: _, ...service } = environment;
+      const { code, stderr } = await tallybook(serve, service);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(
+        new RegExp(`${name} is \\w+, it must be [^;]*run "tallybook migrate"`),
+      );
+      expect(await tallybook('migrate')).toMatchObject({ code: 0 });
+      expect(await tallybook('verify', service)).toMatchObject({ code: 0 });
+    },
+  );
+});
+
+describe('a schema', () => {
+  test('newer than this program is refused by every command, and not touched', async () => {
+    await cluster.sql(
+      `insert into schema_migrations (number, name, checksum) values (99, 'later', '')`,
+      'books',
+    );
+    for (const command of [serve, 'migrate', 'merchant list']) {
+      const { code, stderr } = await tallybook(command);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/the database is at version 99, this program knows \d+: run a newer/);
+    }
+    await cluster.sql('delete from schema_migrations where number = 99', 'books');
+  });
+});
+
+describe('a service that runs', () => {
+  test('is not ready while its server could lose what it acknowledges', async () => {
+    const service = await serveProcess([], environment);
+    const ready = async () => (await fetch(`${service.api.origin}/readyz`)).status;
+    try {
+      expect(await ready()).toBe(200);
+      for (const name of ['fsync', 'full_page_writes']) {
+        await configure(name, 'off');
+        await expect.poll(ready).toBe(503);
+        await configure(name);
+        await expect.poll(ready).toBe(200);
+      }
+    } finally {
+      await service.end();
+    }
+  });
+});

@@ -1,0 +1,131 @@
+// One PostgreSQL on a data directory, never two, whatever starts on it: through the real command
+// line, and with PostgreSQL started by hand.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { chmod } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, expect, test } from 'vitest';
+import { type ServiceProcess, serveProcess } from '../../../test/support/process.ts';
+import { chooseAccount, runAs } from './account.ts';
+import { findBinaries } from './binaries.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'tallybook-second-'));
+const data = join(root, 'data');
+const cluster = join(data, 'postgres');
+const pidFile = join(cluster, 'postmaster.pid');
+const services: ServiceProcess[] = [];
+
+afterEach(async () => {
+  await Promise.all(services.splice(0).map((service) => service.end()));
+  for (const pid of postmasters()) process.kill(pid, 'SIGINT');
+  await expect.poll(() => postmasters()).toEqual([]);
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+async function serve(): Promise<ServiceProcess> {
+  await chmod(root, 0o711);
+  const service = await serveProcess(['--data', data]);
+  services.push(service);
+  return service;
+}
+
+/** Servers, not their children, that work in the directory. */
+function postmasters(): number[] {
+  const there = readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .map(Number)
+    .filter(worksThere);
+  return there.filter((pid) => !there.includes(parentOf(pid)));
+}
+
+function worksThere(pid: number): boolean {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`) === cluster;
+  } catch {
+    return false;
+  }
+}
+
+function parentOf(pid: number): number {
+  try {
+    return Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+  } catch {
+    return 0;
+  }
+}
+
+async function isReady({ api }: ServiceProcess): Promise<boolean> {
+  return (await fetch(`${api.origin}/readyz`)).status === 200;
+}
+
+test('services that start at once share one server, and the last one stops it', async () => {
+  const all = await Promise.all([serve(), serve(), serve()]);
+  expect(postmasters()).toHaveLength(1);
+  const [first, second, third] = all;
+  await first?.end();
+  await second?.end('SIGKILL');
+  expect(third !== undefined && (await isReady(third))).toBe(true);
+  expect(postmasters()).toHaveLength(1);
+  expect(await third?.end()).toBe(0);
+  expect(postmasters()).toEqual([]);
+});
+
+test('a server started by hand on the directory is refused, the first unharmed', async () => {
+  const service = await serve();
+  const [pid] = postmasters();
+  const account = chooseAccount(cluster);
+  const { directory } = findBinaries(undefined, account);
+  for (let attempt = 0; attempt < 20; attempt += 1) {
+    const options = {
+      ...runAs(account),
+      cwd: cluster,
+      stdio: ['ignore', 'ignore', 'pipe'] as const,
+    };
+    const args = [
+      '-D',
+      '.',
+      '-c',
+      `unix_socket_directories=${tmpdir()}`,
+      '-c',
+      'listen_addresses=',
+    ];
+    const server = spawn(join(directory, 'postgres'), args, {
+      ...options,
+      stdio: [...options.stdio],
+    });
+    let said = '';
+    server.stderr?.on('data', (chunk) => {
+      said += String(chunk);
+    });
+    const [code] = await once(server, 'close');
+    expect([code, said]).toEqual([1, expect.stringContaining('postmaster.pid" already exists')]);
+  }
+  expect(postmasters()).toEqual([pid]);
+  expect(await isReady(service)).toBe(true);
+});
+
+test('a start is refused while the server runs whose pid file somebody removed', async () => {
+  const service = await serve();
+  const running = postmasters();
+  rmSync(pidFile);
+  await expect(serve()).rejects.toThrow(/serve ended with 1: .*in use by another container/s);
+  expect(postmasters()).toEqual(running);
+  expect(await isReady(service)).toBe(true);
+  expect(await service.end()).toBe(0);
+  expect(postmasters()).toEqual([]);
+});
+
+test('what a loss of power leaves, a pid file of nobody, does not hinder a start', async () => {
+  const service = await serve();
+  const [pid = 0] = postmasters();
+  await service.end('SIGKILL');
+  process.kill(pid, 'SIGKILL');
+  await expect.poll(() => postmasters()).toEqual([]);
+  expect(readFileSync(pidFile, 'utf8')).toMatch(new RegExp(`^${pid}\n`));
+  const again = await serve();
+  expect(await isReady(again)).toBe(true);
+  expect(postmasters()).not.toContain(pid);
+});
