@@ -3,8 +3,7 @@
 // trail: neither is there without the other.
 
 import { begin, commit, requireCommitted, type Statement, type Writer } from '../core/statement.ts';
-import { type Deed, deedEntry } from './audit/deed.ts';
-import { appendAudit } from './audit/store.ts';
+import { type Deed, deedLine } from './audit/deed.ts';
 
 /**
  * The rows of each statement.
@@ -15,7 +14,7 @@ export async function transact(
   deed: Deed,
   statements: readonly Statement[],
 ): Promise<(readonly unknown[])[]> {
-  const results = await commitAll(writer, [...statements, appendAudit([deedEntry(deed)])]);
+  const results = await commitAll(writer, [...statements, deedLine(deed)]);
   return results.slice(0, -1);
 }
 
