@@ -256,9 +256,12 @@ describe('a backup', () => {
     await expect.poll(copies, { interval: 20 }).toBe(0);
     expect(await db.sql('select from merchants')).toEqual([]);
     expect((await report(['restore', file], db)).ok).toBe(true);
-    const again = await tallybook(['restore', file], db).ended;
-    expect(again).toMatchObject({ code: 1, stdout: '' });
-    expect(again.stderr).toMatch(/^error: the database is not empty, it holds merchants, .*\n$/);
+    // It ends though its input goes on.
+    const again = tallybook(['restore', '-'], db);
+    again.child.stdin?.write(bytes.subarray(0, bytes.length / 2));
+    const { code, stdout, stderr } = await again.ended;
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^error: the database is not empty, it holds merchants, .*\n$/);
   });
 });
 
@@ -303,6 +306,17 @@ describe('a data directory', () => {
   test('is backed up without a service, which leaves nothing running', async () => {
     await running.end();
     await report(['backup', file, '--data', data]);
+    expect(existsSync(join(data, 'postgres', 'postmaster.pid'))).toBe(false);
+  });
+
+  test('leaves nothing behind when its backup is interrupted', async () => {
+    const { child, ended } = tallybook(['backup', join(directory, 'never'), '--data', data]);
+    const drafts = async () =>
+      (await readdir(directory)).filter((name) => name.startsWith('never')).length;
+    await expect.poll(drafts, { interval: 5 }).toBe(1);
+    child.kill('SIGINT');
+    expect((await ended).code).toBe(130);
+    expect(await drafts()).toBe(0);
     expect(existsSync(join(data, 'postgres', 'postmaster.pid'))).toBe(false);
   });
 

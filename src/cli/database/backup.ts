@@ -40,18 +40,18 @@ async function toOutput(flags: CommonFlags): Promise<Report> {
 
 async function toFile(file: string, flags: CommonFlags): Promise<Report> {
   const { openDraft } = await import('../../database/backup/file.ts');
-  const draft = openDraft(file);
-  // Also when it is interrupted.
-  process.once('exit', draft.discard);
-  try {
-    return await withServer(flags, async (server, signal) => {
+  return withServer(flags, async (server, signal) => {
+    const draft = openDraft(file);
+    // Also when it is interrupted.
+    process.once('exit', draft.discard);
+    try {
       const report = await write(server, file, draft.stream, signal);
       draft.keep();
       return report;
-    });
-  } finally {
-    draft.discard();
-  }
+    } finally {
+      draft.discard();
+    }
+  });
 }
 
 async function write(

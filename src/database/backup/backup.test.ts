@@ -129,6 +129,14 @@ describe('a restored database', () => {
     expect((await proofs(db)).chain.ok).toBe(true);
   });
 
+  test('belongs to a service that is the owner itself, where there is one role', async () => {
+    const db = await empty();
+    const alone = { ...db, serviceUrl: db.ownerUrl };
+    await restoreBackup(alone, backup);
+    await restoreBackup(await empty(), await takeBackup(alone));
+    expect(await contentOf(db)).toEqual(await contentOf(source));
+  });
+
   test.each([1, 2])('comes from a backup of schema version %i and is of this one', async (n) => {
     const old = await empty();
     const db = await empty();
