@@ -10,8 +10,7 @@ import {
   type Writer,
   waitForDisk,
 } from '../core/statement.ts';
-import { type Deed, deedEntry } from './audit/deed.ts';
-import { appendAudit } from './audit/store.ts';
+import { type Deed, deedLine } from './audit/deed.ts';
 
 const durable: Statement = { name: 'durable', text: `select ${waitForDisk}`, values: [] };
 
@@ -24,7 +23,7 @@ export async function transact(
   deed: Deed,
   statements: readonly Statement[],
 ): Promise<(readonly unknown[])[]> {
-  const results = await commitAll(writer, [...statements, appendAudit([deedEntry(deed)])]);
+  const results = await commitAll(writer, [...statements, deedLine(deed)]);
   return results.slice(0, -1);
 }
 

@@ -81,7 +81,7 @@ describe('serve', () => {
 
 describe('every command', () => {
   const commands = [
-    ...['serve', 'migrate', 'verify', 'demo'],
+    ...['serve', 'migrate', 'backup', 'restore', 'verify', 'demo'],
     ...['merchant', 'merchant create', 'merchant list'],
     ...['location', 'location create', 'location list'],
     ...['token', 'token create', 'token list', 'token show', 'token rotate', 'token revoke'],

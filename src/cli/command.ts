@@ -7,7 +7,7 @@ import { type LogLevel, readConfig } from '../config.ts';
 import { formats } from '../core/format.ts';
 import { type IdKind, idPrefixes, lookupId } from '../core/id.ts';
 import { type Scope, scopes } from '../core/principal.ts';
-import type { Log, OpenOptions, Store } from '../database/open.ts';
+import type { Log, OpenOptions, Server, Store } from '../database/open.ts';
 
 /** The options of every command. */
 export interface CommonFlags {
@@ -54,21 +54,43 @@ export async function withStore<Result>(
   const config = readConfig(flags);
   const { openStore } = await import('../database/open.ts');
   const { migrationDeed } = await import('../access/audit/deed.ts');
+  const defaults = { purpose: 'command', mustExist: true, migrationDeed } as const;
+  const log = logOf(config.logLevel);
+  return withOpened(
+    (signal) => openStore(config, log, undefined, { ...defaults, signal, ...options }),
+    work,
+  );
+}
+
+/** The same for work on the database as it is, of whatever version its schema may be. */
+export async function withServer<Result>(
+  flags: CommonFlags,
+  work: (server: Server, signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const config = readConfig(flags);
+  const { openServer } = await import('../database/open.ts');
+  const options = { purpose: 'command', mustExist: true } as const;
+  const log = logOf(config.logLevel);
+  return withOpened((signal) => openServer(config, log, { ...options, signal }), work);
+}
+
+async function withOpened<Opened extends { close(): Promise<void> }, Result>(
+  open: (signal: AbortSignal) => Promise<Opened>,
+  work: (opened: Opened, signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
   const interruption = new AbortController();
   const { signal } = interruption;
-  const defaults = { purpose: 'command', mustExist: true, signal, migrationDeed } as const;
-  const log = logOf(config.logLevel);
-  const opening = openStore(config, log, undefined, { ...defaults, ...options });
+  const opening = open(signal);
   // Not before it is open: a server that is just starting would be left running.
   const onSignal = () => {
     interruption.abort();
-    const closing = opening.then((store) => store.close());
+    const closing = opening.then((opened) => opened.close());
     void closing.catch(() => undefined).then(() => process.exit(130));
   };
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
   try {
-    const store = await opening;
-    return await work(store).finally(() => store.close());
+    const opened = await opening;
+    return await work(opened, signal).finally(() => opened.close());
   } catch (error) {
     // What fails because the database was closed meanwhile is no news.
     if (signal.aborted) return await new Promise(() => undefined);

@@ -2,7 +2,6 @@
 // help is immediate. Results go to standard output, everything else to standard error. Exit codes:
 // 0 done, 1 failed, 2 not understood.
 
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { UsageError } from '../config.ts';
 import { Problem } from '../core/problem.ts';
@@ -12,12 +11,15 @@ import { defineAudit } from './access/audit.ts';
 import { defineLimit } from './access/limit.ts';
 import { defineToken } from './access/token.ts';
 import { defineCustomer } from './customer.ts';
+import { defineBackup } from './database/backup.ts';
+import { defineMigrate } from './database/migrate.ts';
+import { defineRestore } from './database/restore.ts';
 import { defineDemo } from './demo.ts';
 import { defineLocation } from './location.ts';
 import { defineMerchant } from './merchant.ts';
-import { defineMigrate } from './migrate.ts';
 import { defineServe } from './serve.ts';
 import { defineVerify } from './verify.ts';
+import { programVersion } from './version.ts';
 
 /** Runs one command and sets the exit code of the process. */
 export async function run(argv: readonly string[]): Promise<void> {
@@ -37,7 +39,7 @@ export async function run(argv: readonly string[]): Promise<void> {
 function program(): Command {
   const tallybook = new Command('tallybook')
     .description('A commerce back office over HTTP: customers, products and an inventory ledger.')
-    .version(version())
+    .version(programVersion())
     .exitOverride()
     .configureHelp({ showGlobalOptions: false })
     .showHelpAfterError('Add --help to the command to see what it takes.')
@@ -45,6 +47,8 @@ function program(): Command {
   for (const define of [
     defineServe,
     defineMigrate,
+    defineBackup,
+    defineRestore,
     defineVerify,
     defineMerchant,
     defineLocation,
@@ -58,11 +62,6 @@ function program(): Command {
     define(tallybook);
   }
   return tallybook;
-}
-
-function version(): string {
-  const file = new URL('../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }
 
 function exitCodeOf(error: unknown): number {

@@ -6,9 +6,10 @@ export async function show<Value>(
   flags: { readonly json?: boolean },
   value: Value,
   human: (value: Value) => string | Promise<string>,
+  output: NodeJS.WritableStream = process.stdout,
 ): Promise<void> {
   const text = flags.json === true ? JSON.stringify(value) : await human(value);
-  process.stdout.write(`${text}\n`);
+  output.write(`${text}\n`);
 }
 
 export async function table(

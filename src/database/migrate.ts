@@ -29,7 +29,7 @@ export interface MigrateOptions {
 }
 
 /** The trail begins with the migration that makes its tables. */
-const firstWithTrail = 2;
+export const firstWithTrail = 2;
 
 /**
  * Whoever comes for a table queues behind the migration that waits for it: a backup or a `verify`
@@ -55,14 +55,7 @@ export interface MigrateResult {
  */
 export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   const migrations = await readMigrations();
-  const client = new pg.Client({ connectionString: options.owner, application_name: 'tallybook' });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    // The owner may be the service's role as well, with its settings.
-    await client.query(`set timezone = 'UTC'; set lock_timeout = '60s'; set statement_timeout = 0;
-      set default_transaction_read_only = off`);
-    await createHistory(client);
+  return asOwner(options.owner, async (client) => {
     const applied: string[] = [];
     for (const migration of migrations) {
       const deed = migration.number < firstWithTrail ? undefined : options.deed?.(migration.name);
@@ -73,6 +66,35 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
     }
     const serviceIsOwner = await ensureServiceRole(client, options.service);
     return { applied, version: migrations.length, serviceIsOwner };
+  });
+}
+
+/**
+ * Applies what is missing up to this version, for the rows of a backup of that version. There is
+ * no service yet, so none gets its rights.
+ */
+export async function migrateThrough(owner: string, version: number): Promise<void> {
+  const migrations = await readMigrations();
+  await asOwner(owner, async (client) => {
+    for (const migration of migrations.slice(0, version)) {
+      await applyOnce(client, migration, migrations.length, undefined);
+    }
+  });
+}
+
+async function asOwner<Result>(
+  url: string,
+  work: (client: pg.Client) => Promise<Result>,
+): Promise<Result> {
+  const client = new pg.Client({ connectionString: url, application_name: 'tallybook' });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    // The owner may be the service's role as well, with its settings.
+    await client.query(`set timezone = 'UTC'; set lock_timeout = '60s'; set statement_timeout = 0;
+      set default_transaction_read_only = off`);
+    await createHistory(client);
+    return await work(client);
   } finally {
     await client.end();
   }

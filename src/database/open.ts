@@ -8,7 +8,7 @@ import { connectDatabase, type Database } from './connect.ts';
 import { isInitialised } from './embedded/directory.ts';
 import { startEmbeddedServer } from './embedded/server.ts';
 import { migrate, readMigrations } from './migrate.ts';
-import { findDatabase, reasonOf } from './reach.ts';
+import { type Found, findDatabase, reasonOf } from './reach.ts';
 import { assertDurable, assertSafe } from './safety.ts';
 import { keptSecret, newSecret } from './secret.ts';
 
@@ -32,6 +32,14 @@ export interface OpenOptions {
   readonly signal?: AbortSignal;
   /** What to say in the audit trail of each migration that is applied. */
   readonly migrationDeed?: (migration: string) => Statement;
+  /** Fills the database before it is migrated. */
+  readonly fill?: (target: FillTarget, signal: AbortSignal | undefined) => Promise<void>;
+}
+
+/** A database as its owner finds it. */
+export interface FillTarget {
+  readonly url: string;
+  readonly found: Found;
 }
 
 export interface Store {
@@ -72,7 +80,7 @@ export async function openStore(
   const database = connect(server.serviceUrl, log, onFailure);
   let closing: Promise<void> | undefined;
   const close = () => {
-    closing ??= database.close().then(() => server.stop());
+    closing ??= database.close().then(() => server.close());
     return closing;
   };
   try {
@@ -86,6 +94,28 @@ export async function openStore(
       isCurrent: () => isCurrent(database, schemaVersion),
       close,
     };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** A server and its database as it is: nothing is migrated, and nothing asked of it. */
+export interface Server extends FillTarget {
+  /** Stops the private server if nobody else uses it. Close your own connections first. */
+  close(): Promise<void>;
+}
+
+/** @throws Error when the database cannot be reached. */
+export async function openServer(
+  { storage }: Config,
+  log: Log,
+  options: OpenOptions,
+): Promise<Server> {
+  const server = await reachServer(storage, log, options);
+  const { ownerUrl, close } = server;
+  try {
+    return { url: ownerUrl, found: await find(server, log, options), close };
   } catch (error) {
     await close();
     throw error;
@@ -117,7 +147,7 @@ interface ReachedServer {
   readonly ownerUrl: string;
   readonly serviceUrl: string;
   readonly isPrivate: boolean;
-  stop(): Promise<void>;
+  close(): Promise<void>;
 }
 
 async function reachServer(
@@ -127,8 +157,8 @@ async function reachServer(
 ): Promise<ReachedServer> {
   if (storage.kind === 'external') {
     const { databaseUrl, migrateUrl = databaseUrl } = storage;
-    const stop = async () => undefined;
-    return { ownerUrl: migrateUrl, serviceUrl: databaseUrl, isPrivate: false, stop };
+    const close = async () => undefined;
+    return { ownerUrl: migrateUrl, serviceUrl: databaseUrl, isPrivate: false, close };
   }
   const { dataDirectory, binDirectory } = storage;
   if (mustExist && !isInitialised(dataDirectory)) {
@@ -142,21 +172,21 @@ async function reachServer(
     binDirectory,
     log: (event, message) => ('err' in event ? log.warn(event, message) : log.info(event, message)),
   });
-  return { ownerUrl, serviceUrl, isPrivate: true, stop };
+  return { ownerUrl, serviceUrl, isPrivate: true, close: stop };
 }
 
 async function prepare(
   server: ReachedServer,
   log: Log,
-  { purpose = 'service', signal, migrationDeed }: OpenOptions,
+  options: OpenOptions,
 ): Promise<{ applied: readonly string[]; schemaVersion: number }> {
-  const found = await findDatabase(server.ownerUrl, {
-    limit: purpose === 'service' ? Number.POSITIVE_INFINITY : commandPatience,
-    notice: (error, delay) =>
-      log.warn({ reason: reasonOf(error), delay }, 'waiting for the database'),
-    signal,
-  });
+  const { purpose = 'service', migrationDeed, fill } = options;
+  let found = await find(server, log, options);
   await assertDurable(server.ownerUrl);
+  if (fill !== undefined) {
+    await fill({ url: server.ownerUrl, found }, options.signal);
+    found = await find(server, log, options);
+  }
   const known = (await readMigrations()).length;
   if (found.version > known) {
     throw new Error(
@@ -171,6 +201,19 @@ async function prepare(
   }
   await assertSafe(server.serviceUrl, known);
   return { applied, schemaVersion: known };
+}
+
+async function find(
+  { ownerUrl }: ReachedServer,
+  log: Log,
+  { purpose = 'service', signal }: OpenOptions,
+): Promise<Found> {
+  return findDatabase(ownerUrl, {
+    limit: purpose === 'service' ? Number.POSITIVE_INFINITY : commandPatience,
+    notice: (error, delay) =>
+      log.warn({ reason: reasonOf(error), delay }, 'waiting for the database'),
+    signal,
+  });
 }
 
 async function migrateOrExplain(

@@ -20,14 +20,24 @@ export interface TestDatabase {
 }
 
 export async function createTestDatabase(): Promise<TestDatabase> {
+  const db = await makeDatabase(` template ${templateName}`);
+  // A clone has the schema but not the role's settings, which belong to a database.
+  await migrate({ owner: db.ownerUrl, service: db.serviceUrl });
+  return db;
+}
+
+/** As the operator makes one: without a schema. */
+export function createEmptyDatabase(): Promise<TestDatabase> {
+  return makeDatabase('');
+}
+
+async function makeDatabase(from: string): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`;
   const admin = new pg.Client({ connectionString: inject('ownerUrl') });
   await admin.connect();
-  await admin.query(`create database ${name} template ${templateName}`);
+  await admin.query(`create database ${name}${from}`);
   const ownerUrl = withDatabase(inject('ownerUrl'), name);
   const serviceUrl = withDatabase(inject('serviceUrl'), name);
-  // A clone has the schema but not the role's settings, which belong to a database.
-  await migrate({ owner: ownerUrl, service: serviceUrl });
   // Where the service is the owner, too, the owner's default is to write nothing.
   const options = '-c default_transaction_read_only=off';
   const pool = new pg.Pool({ connectionString: ownerUrl, max: 4, options });

@@ -12,9 +12,13 @@ export function deedEntry(deed: Deed): TimedEntry {
   return { entry: { ...deed, operator: `${userName()}@${hostname()}` }, age: 0 };
 }
 
-/** The line of a migration, which belongs into the transaction that applies it. */
+/** The line of a deed, for the transaction that does it. */
+export function deedLine(deed: Deed): Statement {
+  return appendAudit([deedEntry(deed)]);
+}
+
 export function migrationDeed(name: string): Statement {
-  return appendAudit([deedEntry({ action: 'schema.migrate', migration: name })]);
+  return deedLine({ action: 'schema.migrate', migration: name });
 }
 
 /** In a container the user may have no name. */

@@ -154,7 +154,8 @@ function checkVersion({ layout, binaries }: Cluster): void {
   }
   if (found === binaries.major) return;
   const upgrade =
-    `, or move the data to PostgreSQL ${binaries.major}: stop Tallybook, rename ` +
+    `, run "tallybook backup" with it and "tallybook restore" into another data directory ` +
+    `without it, or move the data to PostgreSQL ${binaries.major}: stop Tallybook, rename ` +
     `${layout.cluster}, make a new one with initdb, and run "pg_upgrade ` +
     `--username=${OWNER_ROLE} --old-bindir=… --new-bindir=${binaries.directory} ` +
     `--old-datadir=… --new-datadir=${layout.cluster}"`;

@@ -1,8 +1,8 @@
 // `tallybook migrate`: brings the schema up to date without starting a service.
 
 import type { Command } from 'commander';
-import { type CommonFlags, define, withStore } from './command.ts';
-import { show } from './output.ts';
+import { type CommonFlags, define, withStore } from '../command.ts';
+import { show } from '../output.ts';
 
 export function defineMigrate(program: Command): void {
   define(program, {

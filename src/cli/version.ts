@@ -1,0 +1,8 @@
+// The version of the program, as package.json has it.
+
+import { readFileSync } from 'node:fs';
+
+export function programVersion(): string {
+  const file = new URL('../../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}

@@ -1,0 +1,175 @@
+// Loads a backup into an empty database, in one transaction: whatever goes wrong or is killed, the
+// database is as empty as it was. Every check constraint, unique key and trigger judges the rows as
+// they come in, each foreign key all of its rows at the end: two tables refer to each other, so no
+// order would please them one by one.
+
+import { pipeline } from 'node:stream/promises';
+import type pg from 'pg';
+import copyStreams from 'pg-copy-streams';
+import { begin, commit, requireCommitted, type Statement } from '../../core/statement.ts';
+import { firstWithTrail, migrateThrough } from '../migrate.ts';
+import type { Found } from '../reach.ts';
+import type { Manifest, Trailer } from './format.ts';
+import type { BackupReader } from './read.ts';
+import { withSession } from './session.ts';
+import { appliedMigrations, columnList, findTables, type Table, tableName } from './tables.ts';
+
+export interface LoadOptions {
+  /** As the owner of the schema. */
+  readonly url: string;
+  /** The database as that role found it. */
+  readonly found: Found;
+  /** The line that follows in the audit trail that is restored. */
+  readonly deed: (trailer: Trailer) => Statement;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Afterwards the schema is of the version of the backup: migrate on from there.
+ * @throws Error when the backup cannot be loaded whole; nothing was loaded then.
+ */
+export async function loadBackup(
+  { url, found, deed, signal }: LoadOptions,
+  backup: BackupReader,
+): Promise<Trailer> {
+  const { manifest } = backup;
+  if (!found.isOwner) {
+    throw new Error('a restore needs the owner of the schema: set TALLYBOOK_MIGRATE_URL');
+  }
+  return withSession(url, signal, async (client) => {
+    if (found.version > 0) await requireReady(client, manifest);
+    await migrateThrough(url, manifest.schema_version);
+    await client.query(begin.text);
+    await lock(client);
+    await requireReady(client, manifest);
+    await requireSameTables(client, manifest);
+    await clearTrail(client);
+    const trailer = await load(client, backup);
+    if (manifest.schema_version >= firstWithTrail) {
+      const { text, values } = deed(trailer);
+      await client.query(text, [...values]);
+    }
+    requireCommitted(await client.query(commit.text));
+    return trailer;
+  });
+}
+
+/** Against migrations, another restore, and services that have started already. */
+async function lock(client: pg.Client): Promise<void> {
+  await client.query('select from public.schema_migrations where number = 0 for update');
+  const { kept } = await findTables(client);
+  const names = kept.map(({ name }) => tableName(name));
+  await client.query(`lock table ${names.join(', ')} in access exclusive mode`);
+}
+
+/** Its own trail, which the trail of the backup takes the place of, tells of an empty database. */
+const trail = ['audit_records', 'audit_head'];
+
+/** @throws Error when it holds anything, or is further than the backup. */
+async function requireReady(client: pg.Client, { schema_version }: Manifest): Promise<void> {
+  const { kept } = await findTables(client);
+  const full: string[] = [];
+  for (const { name } of kept) {
+    if (trail.includes(name)) continue;
+    const { rowCount } = await client.query(`select from ${tableName(name)} limit 1`);
+    if (rowCount !== 0) full.push(name);
+  }
+  if (full.length > 0) {
+    throw new Error(
+      `the database is not empty, it holds ${full.join(', ')}: ` +
+        'restore into a new data directory or an empty database',
+    );
+  }
+  const { length: version } = await appliedMigrations(client);
+  if (version > schema_version) {
+    throw new Error(
+      `the database is at schema version ${version} already, the backup at ${schema_version}: ` +
+        'restore into a database that nothing has been started on',
+    );
+  }
+}
+
+/** @throws Error when the backup has not exactly the tables and columns that are to be filled. */
+async function requireSameTables(client: pg.Client, { tables }: Manifest): Promise<void> {
+  const { kept } = await findTables(client);
+  const list = (all: readonly Pick<Table, 'name' | 'columns'>[]) =>
+    all.map(({ name, columns }) => `${name} (${[...columns].sort().join(', ')})`).sort();
+  const wanted = list(kept);
+  const held = list(tables);
+  const other = [
+    ...wanted.filter((one) => !held.includes(one)),
+    ...held.filter((one) => !wanted.includes(one)),
+  ];
+  if (other.length > 0 || held.length !== wanted.length) {
+    throw new Error(`backup and database differ in their tables: ${other.join('; ')}`);
+  }
+}
+
+/** The migrations leave the end of an empty chain, and a service that has started its lines. */
+async function clearTrail(client: pg.Client): Promise<void> {
+  const { kept } = await findTables(client);
+  for (const { name } of kept.filter((table) => trail.includes(table.name))) {
+    await client.query(`alter table ${tableName(name)} disable trigger user`);
+    await client.query(`delete from ${tableName(name)}`);
+    await client.query(`alter table ${tableName(name)} enable trigger user`);
+  }
+}
+
+async function load(client: pg.Client, backup: BackupReader): Promise<Trailer> {
+  const tables = backup.manifest.tables.map(({ name }) => name);
+  const keys = await dropForeignKeys(client, tables);
+  const counts: number[] = [];
+  for (const table of backup.manifest.tables) counts.push(await fill(client, table, backup));
+  const trailer = await backup.end(counts);
+  // First: what follows is planned by what the tables hold now.
+  await client.query(`analyze ${tables.map(tableName).join(', ')}`);
+  // The check of levels would wait for the commit, and a table that waits gets no key.
+  await client.query('set constraints all immediate');
+  for (const key of keys) {
+    await client.query(`alter table ${key.table} add constraint ${key.name} ${key.definition}`);
+  }
+  return trailer;
+}
+
+async function fill(
+  client: pg.Client,
+  { name, columns }: Manifest['tables'][number],
+  backup: BackupReader,
+): Promise<number> {
+  const copy = `copy ${tableName(name)} (${columnList(columns)}) from stdin`;
+  const rows = client.query(copyStreams.from(copy));
+  try {
+    await pipeline(() => backup.rows(), rows);
+  } catch (error) {
+    const isRefusal = error instanceof Error && 'severity' in error;
+    if (!isRefusal) throw error;
+    const reason = `the database refused its ${name} (${error.message})`;
+    throw new Error(`${reason}. Nothing was restored`, { cause: error });
+  }
+  return rows.rowCount;
+}
+
+interface ForeignKey {
+  readonly table: string;
+  readonly name: string;
+  readonly definition: string;
+}
+
+async function dropForeignKeys(
+  client: pg.Client,
+  tables: readonly string[],
+): Promise<ForeignKey[]> {
+  const { rows } = await client.query<ForeignKey>(
+    `select k.conrelid::regclass::text as table, quote_ident(k.conname) as name,
+      pg_get_constraintdef(k.oid) as definition
+    from pg_constraint k
+    join pg_class c on c.oid = k.conrelid
+    where k.contype = 'f' and c.relnamespace = 'public'::regnamespace and c.relname = any ($1)
+    order by k.conrelid::regclass::text collate "C", k.conname collate "C"`,
+    [tables],
+  );
+  for (const { table, name } of rows) {
+    await client.query(`alter table ${table} drop constraint ${name}`);
+  }
+  return rows;
+}

@@ -1,0 +1,155 @@
+// Takes a backup: one snapshot of all tables, on one connection, while everyone goes on writing. It
+// does not migrate: before an upgrade, a backup is of the schema as it still is.
+
+import { createHash } from 'node:crypto';
+import type { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import type pg from 'pg';
+import copyStreams from 'pg-copy-streams';
+import { begin, commit, requireCommitted, type Statement } from '../../core/statement.ts';
+import { firstWithTrail, readMigrations } from '../migrate.ts';
+import type { Found } from '../reach.ts';
+import {
+  endOfTable,
+  lineOf,
+  type Manifest,
+  newManifest,
+  type TableSum,
+  type Trailer,
+} from './format.ts';
+import { withSession } from './session.ts';
+import { appliedMigrations, columnList, findTables, type Table, tableName } from './tables.ts';
+
+/** Half the processor time of the usual 6, for a file that is a tenth larger. */
+const compressionLevel = 3;
+
+export interface BackupOptions {
+  /** As a role that may read every table, such as the owner of the schema. */
+  readonly url: string;
+  /** The database as that role found it. */
+  readonly found: Found;
+  readonly programVersion: string;
+  /** The line in the audit trail. It is committed first: no backup leaves without it. */
+  readonly deed: Statement;
+  readonly warn: (message: string) => void;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface BackupReport {
+  readonly created_at: string;
+  readonly schema_version: number;
+  readonly rows: number;
+  /** Of what is in it; the restore of it names the same. */
+  readonly sha256: string;
+}
+
+/**
+ * Writes a whole backup. The destination is ended unless it is standard output.
+ * @throws when it is not whole: what has been written by then is of no use.
+ */
+export async function backUp(options: BackupOptions, destination: Writable): Promise<BackupReport> {
+  const { url, found, deed, signal } = options;
+  await requireKnown(found);
+  return withSession(url, signal, async (client) => {
+    if (found.version >= firstWithTrail) await record(client, deed);
+    const { manifest, tables } = await beginSnapshot(client, options);
+    const sums: { trailer?: Trailer } = {};
+    await pipeline(
+      archive(client, manifest, tables, sums),
+      createGzip({ level: compressionLevel, chunkSize: 64 * 1024 }),
+      destination,
+      { end: destination !== process.stdout, ...(signal === undefined ? {} : { signal }) },
+    );
+    if (sums.trailer === undefined) throw new Error('the backup was not written to its end');
+    return {
+      created_at: manifest.created_at,
+      schema_version: manifest.schema_version,
+      rows: sums.trailer.tables.reduce((total, { rows }) => total + rows, 0),
+      sha256: sums.trailer.sha256,
+    };
+  });
+}
+
+/** Of a newer schema this program does not know what to keep. */
+async function requireKnown({ version }: Found): Promise<void> {
+  if (version === 0) throw new Error('there is nothing to back up: the database is empty');
+  const { length: known } = await readMigrations();
+  if (version > known) {
+    throw new Error(
+      `the database is at version ${version}, this program knows ${known}: run a newer one`,
+    );
+  }
+}
+
+async function record(client: pg.Client, deed: Statement): Promise<void> {
+  await client.query(begin.text);
+  await client.query(deed.text, [...deed.values]);
+  requireCommitted(await client.query(commit.text));
+}
+
+/**
+ * The tables are locked against migrations before the snapshot is taken, which is with the first
+ * query and not with BEGIN: so rows, columns and the version of the schema are of one moment.
+ */
+async function beginSnapshot(
+  client: pg.Client,
+  { programVersion, warn }: BackupOptions,
+): Promise<{ manifest: Manifest; tables: readonly Table[] }> {
+  const before = await findTables(client);
+  await client.query('begin isolation level repeatable read read only');
+  await client.query(
+    `lock table ${before.kept.map(({ name }) => tableName(name)).join(', ')} in access share mode`,
+  );
+  const { rows } = await client.query<{ now: string }>(
+    `select to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as now`,
+  );
+  const { kept, foreign } = await findTables(client);
+  if (foreign.length > 0) {
+    warn(`not part of Tallybook, and not in the backup: ${foreign.join(', ')}`);
+  }
+  const manifest = newManifest({
+    program_version: programVersion,
+    created_at: rows[0]?.now ?? '',
+    migrations: await appliedMigrations(client),
+    tables: kept.map(({ name, columns }) => ({ name, columns: [...columns] })),
+  });
+  return { manifest, tables: kept };
+}
+
+/** Ends the snapshot before the trailer: a stream of rows that broke off is known by then. */
+async function* archive(
+  client: pg.Client,
+  manifest: Manifest,
+  tables: readonly Table[],
+  sums: { trailer?: Trailer },
+): AsyncGenerator<Buffer> {
+  const whole = createHash('sha256');
+  const sumsOf: (() => TableSum)[] = [];
+  const summed = (bytes: Buffer): Buffer => {
+    whole.update(bytes);
+    return bytes;
+  };
+  yield summed(lineOf(manifest));
+  for (const table of tables) {
+    const hash = createHash('sha256');
+    const rows = client.query(copyStreams.to(copyOut(table)));
+    for await (const chunk of rows as AsyncIterable<Buffer>) {
+      hash.update(chunk);
+      yield summed(chunk);
+    }
+    const sha256 = hash.digest('hex');
+    // The server says how many rows there were after the last of them: asked for at the end.
+    sumsOf.push(() => ({ name: table.name, rows: rows.rowCount, sha256 }));
+    yield summed(endOfTable);
+  }
+  requireCommitted(await client.query(commit.text));
+  sums.trailer = { tables: sumsOf.map((sum) => sum()), sha256: whole.digest('hex') };
+  yield lineOf(sums.trailer);
+}
+
+/** In the order of the key: the same rows make the same backup, and load in that order. */
+function copyOut({ name, columns, key }: Table): string {
+  const order = key.length === 0 ? '' : ` order by ${columnList(key)}`;
+  return `copy (select ${columnList(columns)} from ${tableName(name)}${order}) to stdout`;
+}
