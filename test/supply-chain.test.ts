@@ -4,6 +4,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { dependencyChecks, readSources, type Sources } from '../scripts/dependencies.ts';
+import { ageFaults, signatureFaults, vulnerabilityFaults } from '../scripts/registry.ts';
 import { mintToken } from '../src/access/token.ts';
 
 const sources = readSources();
@@ -51,6 +52,46 @@ describe('of the dependencies', () => {
 
   test.each(refused)('%s is refused', (_, changed, fault) => {
     expect(faultsOf(changed)).toEqual(expect.arrayContaining([expect.stringMatching(fault)]));
+  });
+});
+
+describe('an answer of the registry', () => {
+  const ended = (isOk: boolean, value: unknown) => ({ isOk, output: JSON.stringify(value) });
+  const none = [
+    { isOk: false, output: 'npm error code ENOTFOUND' },
+    ended(false, { error: { code: 'ENOTFOUND', summary: 'no network' } }),
+    ended(false, { message: '405 Method Not Allowed' }),
+  ];
+
+  test('is none when npm could not ask, and counts against the dependencies', () => {
+    const judges = [
+      vulnerabilityFaults,
+      signatureFaults,
+      (one: { isOk: boolean; output: string }) => ageFaults('pg', '8.23.1', one),
+    ];
+    for (const judge of judges) {
+      for (const one of none) expect(judge(one)).toHaveLength(1);
+    }
+  });
+
+  test('names what is vulnerable, unsigned and young, and nothing else', () => {
+    const bad = { name: 'pg', severity: 'high', range: '<9' };
+    expect(vulnerabilityFaults(ended(false, { vulnerabilities: { pg: bad } }))).toEqual([
+      'high: pg <9',
+    ]);
+    expect(vulnerabilityFaults(ended(true, { vulnerabilities: {} }))).toEqual([]);
+    const one = { name: 'pg', version: '8.23.1' };
+    expect(signatureFaults(ended(false, { invalid: [one], missing: [] }))).toEqual([
+      'invalid: pg 8.23.1',
+    ]);
+    expect(signatureFaults(ended(false, { invalid: [], missing: [one] }))).toHaveLength(1);
+    expect(signatureFaults(ended(false, { invalid: [], missing: [] }))).toHaveLength(1);
+    expect(signatureFaults(ended(true, { invalid: [], missing: [] }))).toEqual([]);
+    const published = (daysAgo: number) => new Date(Date.now() - daysAgo * 86_400_000).toJSON();
+    const times = { '1.0.0': published(7.1), '1.0.1': published(6.9) };
+    expect(ageFaults('pg', '1.0.0', ended(true, times))).toEqual([]);
+    expect(ageFaults('pg', '1.0.1', ended(true, times))).toEqual(['pg 1.0.1: 6 days']);
+    expect(ageFaults('pg', '1.0.2', ended(true, times))).toEqual(['pg 1.0.2: age unknown']);
   });
 });
 
