@@ -34,7 +34,8 @@ export function createLog(level: string): Logger {
       // Nobody reads any more: the last lines have no reader to be kept for.
     }
   });
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
+  const timestamp = pino.stdTimeFunctions.isoTime;
+  return pino({ level, base: null, timestamp, serializers: { err: shown } }, destination);
 }
 
 export function logRequest(log: Logger, record: RequestRecord): void {
@@ -54,19 +55,25 @@ export function logRequest(log: Logger, record: RequestRecord): void {
   else log.error({ ...line, cause: causeOf(problem) }, 'request failed');
 }
 
-/**
- * What is behind a 5xx. Of a database error only its code and the constraint: its message and
- * detail quote values.
- */
+/** What is behind a 5xx. */
 function causeOf(problem: RequestRecord['problem']): unknown {
-  const cause = problem?.cause;
-  if (!(cause instanceof Error)) return undefined;
-  const root = cause.cause instanceof Error ? cause.cause : cause;
+  return problem?.cause instanceof Error ? shown(problem.cause) : undefined;
+}
+
+/**
+ * An error, by an allow-list of members. Of a database error only its code and the constraint: its
+ * message and detail quote values.
+ */
+function shown(error: unknown): object {
+  if (!(error instanceof Error)) return { name: typeof error };
+  const root = error.cause instanceof Error ? error.cause : error;
   const isDatabase = 'severity' in root;
+  const told = isDatabase && root !== error ? error : root;
+  const isHidden = isDatabase && told === root;
   return {
-    name: cause.name,
-    message: isDatabase ? undefined : root.message,
-    stack: isDatabase ? undefined : root.stack,
+    name: error.name,
+    message: isHidden ? undefined : told.message,
+    stack: isHidden ? undefined : told.stack,
     code: 'code' in root ? root.code : undefined,
     constraint: 'constraint' in root ? root.constraint : undefined,
     routine: 'routine' in root ? root.routine : undefined,

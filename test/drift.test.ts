@@ -228,9 +228,9 @@ describe('the check of every answer', () => {
   });
 });
 
-describe('docs/conformance.md', () => {
+describe.each(['docs/conformance.md', 'docs/security.md'])('%s', (path) => {
   test('names only tests that exist', async () => {
-    const text = await read('docs/conformance.md');
+    const text = await read(path);
     const rows = text.matchAll(/`([\w./-]+\.test\.ts)` › ([^|<]+)/g);
     const missing: string[] = [];
     let count = 0;

@@ -7,6 +7,7 @@ import { documentRules } from './tidy/documents.ts';
 import { importRules, neighbours } from './tidy/imports.ts';
 import { languageRules } from './tidy/language.ts';
 import type { Finding, Rule, Tree } from './tidy/rule.ts';
+import { secretRules } from './tidy/secrets.ts';
 import { sizeRules } from './tidy/size.ts';
 import { statementRules } from './tidy/statements.ts';
 
@@ -93,7 +94,14 @@ const exceptions: readonly Exception[] = [
   },
 ];
 
-const rules = [...sizeRules, ...languageRules, ...importRules, ...statementRules, ...documentRules];
+const rules = [
+  ...sizeRules,
+  ...languageRules,
+  ...importRules,
+  ...statementRules,
+  ...documentRules,
+  ...secretRules,
+];
 
 const tree = treeOf(readTree());
 

@@ -240,4 +240,15 @@ describe('failed authentications of one address', () => {
     const other = await service.api.as('bad').get('/credential', from('2001:db8:1:3::1'));
     expect([same.status, other.status]).toEqual([429, 401]);
   });
+
+  test('are those of the address that the proxy saw, whatever was claimed before it', async () => {
+    const statuses: number[] = [];
+    for (let n = 0; n < 60; n += 1) {
+      const claimed = [`203.0.113.${n}`, `10.1.1.${n}, 203.0.113.${n}`, 'unknown'][n % 3] ?? '';
+      const chain = from(`${claimed}, 198.51.100.4`);
+      statuses.push((await service.api.as('nonsense').get('/credential', chain)).status);
+    }
+    expect(statuses.slice(0, 30)).toEqual(Array(30).fill(401));
+    expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(20);
+  });
 });

@@ -19,11 +19,15 @@ export interface WholeService extends TestService {
   readonly paths: ReadonlySet<string>;
 }
 
-export async function startWhole(): Promise<WholeService> {
+/** `reach` may put something between the service and its database. */
+export async function startWhole(
+  reach: (serviceUrl: string) => Promise<string> = async (url) => url,
+): Promise<WholeService> {
   const db = await createTestDatabase();
   await withoutLimits(db);
   const paths = new Set<string>();
-  const running = await notingRoutes(paths, () => startOn(db));
+  const databaseUrl = await reach(db.serviceUrl);
+  const running = await notingRoutes(paths, () => startOn(databaseUrl, db.ownerUrl));
   const origin = new URL(running.url).origin;
   return {
     db,
@@ -47,11 +51,11 @@ export async function withoutLimits(db: TestDatabase): Promise<void> {
   }
 }
 
-function startOn(db: TestDatabase): Promise<Running> {
+function startOn(databaseUrl: string, ownerUrl: string): Promise<Running> {
   const config = readConfig(
-    { databaseUrl: db.serviceUrl, port: '0' },
+    { databaseUrl, port: '0' },
     {
-      TALLYBOOK_MIGRATE_URL: db.ownerUrl,
+      TALLYBOOK_MIGRATE_URL: ownerUrl,
       TALLYBOOK_SECRET: testSecret,
       TALLYBOOK_TRUSTED_PROXIES: '127.0.0.1',
     },

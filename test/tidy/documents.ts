@@ -9,8 +9,7 @@ const namedPaths: Rule = {
   name: 'every path that a document names exists',
   remedy: 'name what is there now; write a name that varies as <name>',
   check(file, tree) {
-    const isDocument = /^(ARCHITECTURE|CONTRIBUTING|README)\.md$|^docs\/.*\.md$/.test(file.path);
-    if (!isDocument) return [];
+    if (!/^(ARCHITECTURE|CONTRIBUTING|README|SECURITY|docs\/.*)\.md$/.test(file.path)) return [];
     return file.lines.flatMap((line, index) =>
       pathsIn(line, file, tree)
         .filter(({ candidates }) => !candidates.some((path) => exists(path, tree)))

@@ -113,7 +113,7 @@ function withoutWhatWeDoNotOffer(response: {
   set(name: string, values: string[]): void;
 }): void {
   for (const name of Object.keys(response.headers)) {
-    if (name.startsWith('access-control-')) response.remove(name);
+    if (name.startsWith('access-control-') || name === 'vary') response.remove(name);
   }
   const cookies = [response.headers['set-cookie'] ?? []].flat().map(String);
   const ours = cookies.filter((cookie) => !cookie.startsWith(sessionCookie));

@@ -1,0 +1,135 @@
+// No column of the database can be set or asked for by naming it in a request, unless the contract
+// names it too.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newKey } from './support/api.ts';
+import { type Reply, Sender } from './support/sender.ts';
+import { cases, freshBody, openShop, pathOf, type Shop, writes } from './support/shop.ts';
+import { startWhole, type WholeService } from './support/whole.ts';
+
+let service: WholeService;
+let sender: Sender;
+let shop: Shop;
+/** A value that would do harm in many columns. */
+let foreign: string;
+/** Each as it is, and in the spelling of an object mapper. */
+let columns: readonly string[];
+
+beforeAll(async () => {
+  service = await startWhole();
+  sender = new Sender(service.origin);
+  shop = await openShop(service);
+  foreign = await service.given.merchant('Other Shop');
+  const rows = await service.db.sql<{ name: string }>(
+    `select distinct column_name as name from information_schema.columns
+     where table_schema = 'public'`,
+  );
+  const names = rows.map(({ name }) => name);
+  columns = [...new Set([...names, ...names.map(camelCase)])];
+  expect(columns).toEqual(expect.arrayContaining(['merchant_id', 'merchantId', 'sequence']));
+});
+afterAll(async () => {
+  sender.close();
+  await service.stop();
+});
+
+const camelCase = (name: string) => name.replaceAll(/_(.)/g, (_, letter) => letter.toUpperCase());
+
+const codeOf = ({ status, text }: Reply) => `${status} ${JSON.parse(text).error?.code}`;
+
+function fieldsOf({ text }: Reply): string[] {
+  return JSON.parse(text).error.details.map(({ field }: { field: string }) => field);
+}
+
+/** A fingerprint of all that the merchant has, its operations included. */
+async function records(): Promise<unknown> {
+  const owned = 'customers products locations inventory_levels inventory_movements operations';
+  const queries = owned.split(' ').map(
+    (table) =>
+      `select '${table}' as name, count(*), md5(string_agg(t::text, '|' order by t::text)) as sum
+       from ${table} t where merchant_id = $1`,
+  );
+  return service.db.sql(queries.join(' union all '), [shop.merchant]);
+}
+
+describe.each(writes)('$name', (one) => {
+  const members = Object.keys(one.contract.body.properties);
+
+  function write(body: object): Promise<Reply> {
+    const headers = {
+      authorization: `Bearer ${shop.token}`,
+      'content-type': 'application/json',
+      'idempotency-key': newKey(),
+    };
+    const path = `/api/v1${pathOf(one, shop)}`;
+    return sender.send(one.method, path, headers, JSON.stringify(body));
+  }
+
+  test('takes no column that is not one of its members', async () => {
+    const before = await records();
+    const others = columns.filter((name) => !members.includes(name));
+    const taken = await Promise.all(
+      others.map(async (name) => {
+        const reply = await write({ ...freshBody(one, shop), [name]: foreign });
+        const isNamed = codeOf(reply) === '422 validation_failed' && fieldsOf(reply)[0] === name;
+        return isNamed ? [] : [`${name}: ${reply.text}`];
+      }),
+    );
+    expect(taken.flat()).toEqual([]);
+    const all = Object.fromEntries(others.map((name) => [name, foreign]));
+    const reply = await write({ ...freshBody(one, shop), ...all });
+    expect(fieldsOf(reply).sort()).toEqual([...others].sort());
+    expect(await records()).toEqual(before);
+  });
+
+  test('takes none inside of a member either', async () => {
+    const before = await records();
+    const valid = freshBody(one, shop);
+    const objects = Object.entries({ price: { amount: '1.00', currency: 'EUR' }, ...valid }).filter(
+      ([name, value]) => members.includes(name) && typeof value === 'object' && name !== 'metadata',
+    );
+    for (const [name, value] of objects) {
+      const inner = columns.filter((column) => !Object.hasOwn(value as object, column));
+      const all = Object.fromEntries(inner.map((column) => [column, foreign]));
+      const reply = await write({ ...valid, [name]: { ...(value as object), ...all } });
+      expect(codeOf(reply)).toBe('422 validation_failed');
+      expect(fieldsOf(reply).sort()).toEqual(inner.map((column) => `${name}.${column}`).sort());
+    }
+    expect(await records()).toEqual(before);
+  });
+
+  if (!members.includes('metadata')) return;
+
+  test('keeps as metadata what is named so there, and sets nothing by it', async () => {
+    const some = columns.slice(0, 50);
+    const wanted = Object.fromEntries(some.map((name) => [name, foreign]));
+    const reply = await write({ ...freshBody(one, shop), metadata: wanted });
+    const { id, metadata, version, status, created_at, updated_at } = JSON.parse(reply.text).data;
+    const [first] = one.method === 'POST' ? [1] : [version];
+    expect([metadata, version]).toEqual([expect.objectContaining(wanted), first]);
+    expect(['active', undefined]).toContain(status);
+    const [row] = await service.db.sql<{ merchant_id: string }>(
+      `select merchant_id from ${one.name.split('.')[0]} where id = $1`,
+      [id],
+    );
+    expect(row).toEqual({ merchant_id: shop.merchant });
+    expect(Date.parse(created_at)).toBeLessThanOrEqual(Date.parse(updated_at));
+  });
+});
+
+test('no route takes a column as a parameter that is not one of its filters', async () => {
+  const authorization = `Bearer ${shop.token}`;
+  for (const one of cases.filter(({ method }) => method === 'GET')) {
+    const { contract } = one;
+    const filters = contract.kind === 'collection' ? Object.keys(contract.query.properties) : [];
+    const others = columns.filter((name) => !filters.includes(name));
+    const taken = await Promise.all(
+      others.map(async (name) => {
+        const path = `/api/v1${pathOf(one, shop, { search: `${name}=${foreign}` })}`;
+        const reply = await sender.send('GET', path, { authorization });
+        return codeOf(reply) === '400 unknown_parameter' ? [] : [`${name}: ${reply.text}`];
+      }),
+    );
+    expect([one.name, taken.flat()]).toEqual([one.name, []]);
+  }
+});

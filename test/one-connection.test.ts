@@ -1,0 +1,158 @@
+// Two merchants whose every query and every write goes through the same one connection, in turns:
+// nothing of a merchant may stay behind on it for the next.
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Connection, Reader, Statement, Writer } from '../src/core/statement.ts';
+import type { Database } from '../src/database/connect.ts';
+import type { Api } from './support/api.ts';
+import { startNode, startService, type TestService } from './support/service.ts';
+
+/** One connection that all take turns on. */
+class OnlyConnection implements Reader, Writer {
+  readonly #writer: Writer;
+  #connection: Promise<Connection> | undefined;
+  #turn: Promise<void> = Promise.resolve();
+  #hasEnded = false;
+
+  constructor(writer: Writer) {
+    this.#writer = writer;
+  }
+
+  async connect(): Promise<Connection> {
+    if (this.#hasEnded) return this.#writer.connect();
+    const before = this.#turn;
+    let next: () => void = () => undefined;
+    this.#turn = new Promise((resolve) => {
+      next = resolve;
+    });
+    await before;
+    const drop = () => {
+      this.#connection = undefined;
+      next();
+    };
+    this.#connection ??= this.#writer.connect();
+    const connection = await this.#connection.catch((error: unknown) => {
+      drop();
+      throw error;
+    });
+    return {
+      send: (statements) => connection.send(statements),
+      release: () => next(),
+      destroy: () => {
+        connection.destroy();
+        drop();
+      },
+    };
+  }
+
+  async query<Row>(statement: Statement<Row>): Promise<Row[]> {
+    const connection = await this.connect();
+    try {
+      const [result] = await connection.send([statement]);
+      return (result?.rows ?? []) as Row[];
+    } finally {
+      connection.release();
+    }
+  }
+
+  /** What a node writes down while it stops goes the usual way. */
+  async end(): Promise<void> {
+    this.#hasEnded = true;
+    (await this.#connection)?.release();
+  }
+}
+
+interface Side {
+  readonly merchant: string;
+  readonly mark: string;
+  readonly api: Api;
+}
+
+let service: TestService;
+let node: Awaited<ReturnType<typeof startNode>>;
+let only: OnlyConnection;
+
+beforeAll(async () => {
+  service = await startService();
+  node = await startNode(service.db.serviceUrl, (database: Database) => {
+    only = new OnlyConnection(database.writer);
+    return { ...database, readerOf: () => only, reader: only, reserve: only, writer: only };
+  });
+});
+afterAll(async () => {
+  await only.end();
+  await node.stop();
+  await service.stop();
+});
+
+async function givenSide(mark: string): Promise<Side> {
+  const merchant = await service.given.merchant(mark);
+  const { token } = await service.given.credential(merchant);
+  return { merchant, mark, api: node.api.as(token) };
+}
+
+const requests = 2_000;
+const clients = 32;
+
+test('of 2,000 requests of two merchants on one connection none sees the other', async () => {
+  const sides = [await givenSide('ours'), await givenSide('theirs')] as const;
+  await service.db.sql(
+    'update merchants set requests_per_minute = 0; update credentials set requests_per_minute = 0',
+  );
+  const [begun] = await service.db.sql<{ at: Date }>('select clock_timestamp() as at');
+  const made = new Map<Side, string[]>(sides.map((side) => [side, []]));
+  let sent = 0;
+  const mixed: string[] = [];
+  const judge = (side: Side, text: string) => {
+    const [other = side] = sides.filter((one) => one !== side);
+    const foreign = [other.merchant, `"${other.mark}`, ...(made.get(other) ?? []).slice(-20)];
+    const hit = foreign.find((word) => text.includes(word));
+    if (hit !== undefined) mixed.push(`${side.mark} sees ${hit}: ${text.slice(0, 200)}`);
+  };
+  const step = async (side: Side, n: number): Promise<void> => {
+    const [other = side] = sides.filter((one) => one !== side);
+    const own = made.get(side) ?? [];
+    const theirs = (made.get(other) ?? []).at(-1) ?? 'cus_unknown';
+    const body = { name: `${side.mark} ${n}`, email: 'a@example.com', external_id: `number-${n}` };
+    const asks = [
+      async () => (await side.api.get('/credential')).body,
+      async () => (await side.api.get('/customers?limit=20')).body,
+      async () => (await side.api.get(`/customers/${own.at(-1)}`)).body,
+      async () => (await side.api.get(`/customers?external_id=number-${n % 100}`)).body,
+      async () => {
+        const answer = await side.api.get(`/customers/${theirs}`);
+        return answer.status === 404 ? {} : answer.body;
+      },
+      async () => {
+        const answer = await side.api.post('/customers', body);
+        if (answer.status === 201) own.push(answer.body.data.id);
+        return answer.body;
+      },
+    ];
+    judge(side, JSON.stringify(await asks[n % asks.length]?.()));
+  };
+  await Promise.all(
+    Array.from({ length: clients }, async (_, client) => {
+      for (let n = client; sent < requests; n += 7) {
+        sent += 1;
+        await step(sides[(n + client) % 2] ?? sides[0], n);
+      }
+    }),
+  );
+  expect(mixed).toEqual([]);
+  for (const side of sides) {
+    const rows = await service.db.sql<{ name: string; id: string }>(
+      'select name, id from customers where merchant_id = $1',
+      [side.merchant],
+    );
+    expect(rows.length).toBeGreaterThan(50);
+    expect(rows.filter(({ name }) => !name.startsWith(`${side.mark} `))).toEqual([]);
+    expect(rows.map(({ id }) => id).sort()).toEqual([...(made.get(side) ?? [])].sort());
+  }
+  const [used] = await service.db.sql<{ count: string }>(
+    `select count(*) from pg_stat_activity where datname = current_database()
+       and application_name = 'tallybook' and state_change > $1`,
+    [begun?.at],
+  );
+  expect(Number(used?.count)).toBe(1);
+});
