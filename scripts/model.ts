@@ -9,7 +9,7 @@ const { values } = parseArgs({
   options: {
     runs: { type: 'string', default: '1000' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
-    commands: { type: 'string', default: '80' },
+    commands: { type: 'string', default: '100' },
     path: { type: 'string' },
     replay: { type: 'string' },
   },
@@ -26,7 +26,7 @@ process.stdout.write(
   `${asked.runs} runs of up to ${asked.commands} commands, seed ${asked.seed}\n`,
 );
 
-const vitest = await createVitest('test', { watch: false, run: true });
+const vitest = await createVitest('test', { watch: false, run: true, project: 'together' });
 vitest.provide('modelRun', asked);
 await vitest.start(['test/model/model.test.ts']);
 await vitest.close();

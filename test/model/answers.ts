@@ -30,6 +30,8 @@ export interface Exchange {
   readonly key: string;
   readonly answer: Answer;
   readonly span: Span;
+  /** An attempt had no answer: it may have been the one that did it. */
+  readonly isUnclear: boolean;
 }
 
 const resources = {
@@ -101,8 +103,9 @@ function writeAnswer(type: OperationType, id: string, data: JsonObject, operatio
 
 /** Compares the answer to a write with its verdict, and lets the model do what it says. */
 export function settle(world: World, verdict: Verdict, exchange: Exchange): void {
-  const { caller, answer } = exchange;
+  const { caller, answer, isUnclear } = exchange;
   const { merchant } = caller.credential;
+  const how = { isReplay: isUnclear && isReplay(answer) };
   switch (verdict.kind) {
     case 'refused':
       expect(plain(answer)).toEqual(refusalAnswer(verdict.refusal));
@@ -112,13 +115,14 @@ export function settle(world: World, verdict: Verdict, exchange: Exchange): void
       return;
     case 'rejected': {
       const operation = newId(world, answer.body.meta.operation_id, 'op_');
-      expect(plain(answer)).toEqual(refusalAnswer(verdict.refusal, operation));
+      expect(plain(answer)).toEqual({ ...refusalAnswer(verdict.refusal, operation), ...how });
       bind(world, exchange, { operation, resource: '', error: answer.body.error });
       return;
     }
     case 'done': {
       const { id, operation, data } = perform(world, verdict, exchange);
-      expect(plain(answer)).toEqual(writeAnswer(exchange.write.type, id, data, operation));
+      const expected = writeAnswer(exchange.write.type, id, data, operation);
+      expect(plain(answer)).toEqual({ ...expected, ...how });
       bind(world, exchange, { operation, resource: id, error: undefined });
     }
   }

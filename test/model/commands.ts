@@ -4,8 +4,8 @@
 
 import type fc from 'fast-check';
 import { expect } from 'vitest';
-import type { Database } from '../../src/database/connect.ts';
-import type { Answer, Api } from '../support/api.ts';
+import type { Reader, Writer } from '../../src/core/statement.ts';
+import type { Answer, Ask } from '../support/api.ts';
 import { defaults, spoils, withOther } from '../support/bodies.ts';
 import { plainSpelling, type Spelling, spelled } from '../support/spelling.ts';
 import { etagOf, isReplay, plain, readAnswer, refusalAnswer, settle } from './answers.ts';
@@ -14,11 +14,20 @@ import { isChange, judge, nounOf, refusalOfCaller, sentBody, type Verdict } from
 import { type Member, member } from './views.ts';
 import { type Caller, type Merchant, pick, type World, type Write } from './world.ts';
 
+export interface Request extends Ask {
+  readonly body?: string;
+}
+
+/** A definite answer. Until there is one, a request is sent again, as every client does. */
+export interface Told extends Answer {
+  readonly isRetry: boolean;
+}
+
 /** The service. */
 export interface Real {
-  readonly api: Api;
+  send(caller: Caller, method: string, path: string, request?: Request): Promise<Told>;
   /** What the operator's commands work on. */
-  readonly operator: Database;
+  readonly operator: { readonly reader: Reader; readonly writer: Writer };
   newMerchant(name: string): Promise<string>;
   /** Closes the service and opens it again, on the same database. */
   restart(): Promise<void>;
@@ -91,20 +100,21 @@ async function send(
   const text = spelled(sentBody(made), spelling, isChange(type) ? {} : defaults[nounOf(type)]);
   const headers = ifMatch === undefined ? {} : { 'if-match': `"${ifMatch}"` };
   const method = isChange(type) ? 'PATCH' : 'POST';
-  const api = real.api.as(caller.token);
+  const request = { body: text, key, headers };
   const from = Date.now();
-  const asked = Array.from({ length: copies }, () =>
-    api.send(method, pathOf(made), text, { key, headers }),
+  const answers = await Promise.all(
+    Array.from({ length: copies }, () => real.send(caller, method, pathOf(made), request)),
   );
-  const answers = await Promise.all(asked);
   const span = { from, to: Date.now() };
+  // What became of an attempt without an answer is told as a replay.
+  const isUnclear = answers.some(({ isRetry }) => isRetry);
   const first = answers.findIndex((answer) => !isReplay(answer));
   const inOrder = [...answers.splice(Math.max(first, 0), 1), ...answers];
   for (const [n, answer] of inOrder.entries()) {
     // All but one of the copies must be replays of that one.
     const now = n === 0 ? verdict : judge(world, caller, made, key);
     real.note(outcomeOf(made, now, answer));
-    settle(world, now, { caller, write: made, key, answer, span });
+    settle(world, now, { caller, write: made, key, answer, span, isUnclear });
   }
   world.sent.push({ credential: caller.credential, write: made, key });
 }
@@ -135,20 +145,16 @@ export const broken = (draft: { by: number; which: number; how: Break }): Comman
     const { write: made, key } = sent;
     const caller = callerOf(world, draft.by);
     const text = spelled(made.body, plainSpelling) + (how === 'bad JSON' ? '}' : '');
-    const answer = await real.api
-      .as(caller.token)
-      .send(
-        isChange(made.type) ? 'PATCH' : 'POST',
-        pathOf(made) + (how === 'unknown parameter' ? '?colour=red' : ''),
-        text,
-        {
-          ...(how === 'no key' ? {} : { key: how === 'short key' ? key.slice(0, 15) : key }),
-          headers: {
-            ...(how === 'text/plain' ? { 'content-type': 'text/plain' } : {}),
-            ...(how === 'bad if-match' ? { 'if-match': '*' } : {}),
-          },
-        },
-      );
+    const method = isChange(made.type) ? 'PATCH' : 'POST';
+    const path = pathOf(made) + (how === 'unknown parameter' ? '?colour=red' : '');
+    const answer = await real.send(caller, method, path, {
+      body: text,
+      ...(how === 'no key' ? {} : { key: how === 'short key' ? key.slice(0, 15) : key }),
+      headers: {
+        ...(how === 'text/plain' ? { 'content-type': 'text/plain' } : {}),
+        ...(how === 'bad if-match' ? { 'if-match': '*' } : {}),
+      },
+    });
     const [status, code, field, detail] = breaks[how];
     const details = field === '' ? [] : [{ field, code: detail }];
     const refusal = refusalOfCaller(caller, `${nounOf(made.type)}.write`);
@@ -164,7 +170,7 @@ export const get = (draft: { by: number; name: Member; which: number }): Command
     const foreign = world.merchants.find((one) => one !== merchant);
     const id = pick(idsAt(merchant), idsAt(foreign), draft.which);
     const folder = draft.name === 'movements' ? '/inventory/movements' : `/${draft.name}`;
-    const answer = await real.api.as(caller.token).get(`${folder}/${id}`);
+    const answer = await real.send(caller, 'GET', `${folder}/${id}`);
     real.note(`get ${draft.name} ${answer.status}`);
     const { refusal, value } = member(caller, draft.name, id);
     if (refusal !== undefined) {
@@ -180,7 +186,7 @@ export const get = (draft: { by: number; name: Member; which: number }): Command
 export const self = (draft: { by: number }): Command =>
   command('self', draft, async (world, real) => {
     const caller = callerOf(world, draft.by);
-    const answer = await real.api.as(caller.token).get('/credential');
+    const answer = await real.send(caller, 'GET', '/credential');
     const refusal = refusalOfCaller(caller, null);
     if (refusal !== undefined) {
       expect(plain(answer)).toEqual(refusalAnswer(refusal));

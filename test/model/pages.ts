@@ -78,12 +78,12 @@ async function turnPages(world: World, real: Real, reading: Reading): Promise<vo
   world.bookmarks.push({ merchant, list: wanted, after, cursor });
 }
 
-function ask(real: Real, { token }: Caller, wanted: List, limit: number, cursor?: string) {
+function ask(real: Real, caller: Caller, wanted: List, limit: number, cursor?: string) {
   const query = new URLSearchParams([...wanted.query] as [string, string][]);
   query.set('limit', String(limit));
   if (cursor !== undefined) query.set('cursor', cursor);
   const path = `${folderOf(wanted)}?${query}`;
-  return real.api.as(token).get(path, wanted.key === undefined ? {} : { key: wanted.key });
+  return real.send(caller, 'GET', path, wanted.key === undefined ? {} : { key: wanted.key });
 }
 
 function folderOf({ name, id }: List): string {

@@ -2,9 +2,11 @@
 // database, each with merchants of its own. After a run its ledger is recomputed by the code behind
 // `tallybook verify`. What fails is shrunk, and told with the command that replays it.
 
+import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { connectDatabase } from '../../src/database/connect.ts';
+import { DatabaseFailure } from '../../src/core/statement.ts';
+import { connectDatabase, type Database } from '../../src/database/connect.ts';
 import { verifyLedger } from '../../src/inventory/verify.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { Given } from '../support/given.ts';
@@ -41,28 +43,60 @@ export async function openService(): Promise<OpenedService> {
   const db = await createTestDatabase();
   await withoutLimits(db);
   const given = new Given(db);
-  const operator = connectDatabase({ url: db.serviceUrl, writers: 1 });
+  const database = connectDatabase({ url: db.serviceUrl, writers: 1 });
   let node = await startNode(db.serviceUrl);
   const outcomes = new Map<string, number>();
+  const note = (outcome: string) => {
+    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+  };
   return {
-    get api() {
-      return node.api;
-    },
-    operator,
+    operator: patient(database),
     outcomes,
+    send: async ({ token }, method, path, { body, ...ask } = {}) => {
+      const started = Date.now();
+      for (let isRetry = false; ; isRetry = true) {
+        const answer = await node.api.as(token).send(method, path, body, ask);
+        const isDefinite = answer.status !== 503 && answer.status !== 504;
+        if (isDefinite || Date.now() - started > patience) return { ...answer, isRetry };
+        note(`no definite answer: ${answer.status}`);
+        await setTimeout(pause);
+      }
+    },
     newMerchant: (name) => given.merchant(name),
     restart: async () => {
       await node.stop();
       node = await startNode(db.serviceUrl);
     },
-    note: (outcome) => {
-      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
-    },
+    note,
     close: async () => {
       await node.stop();
-      await operator.close();
+      await database.close();
       await db.drop();
     },
+  };
+}
+
+/** On a machine with much else to do nothing is wrong with a service that says so. */
+const patience = 60_000;
+const pause = 200;
+
+/** The operator's ways to the database: a connection that is not there in time is asked for again. */
+function patient({ reader, writer }: Database): Real['operator'] {
+  const again = async <T>(work: () => Promise<T>): Promise<T> => {
+    const started = Date.now();
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        const isAway = error instanceof DatabaseFailure && error.kind === 'away';
+        if (!isAway || Date.now() - started > patience) throw error;
+        await setTimeout(pause);
+      }
+    }
+  };
+  return {
+    reader: { query: (statement) => again(() => reader.query(statement)) },
+    writer: { connect: () => again(() => writer.connect()) },
   };
 }
 
@@ -110,6 +144,11 @@ export async function checkModel(real: Real, asked: ModelRun): Promise<void> {
   const steps = failing.replace(/\s*\/\*.*\*\//, '').replaceAll('),', '),\n  ');
   const cause = result.errorInstance;
   const why = cause instanceof Error ? cause.message : String(cause);
-  const lines = ['the service is not what the model says it is:', why, `after\n  ${steps}`, again];
+  const lines = [
+    'the service is not what the model says it is:',
+    why,
+    `after\n  ${steps}`,
+    `again: ${again}`,
+  ];
   throw new Error(lines.join('\n\n'), { cause });
 }

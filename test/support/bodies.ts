@@ -48,7 +48,11 @@ const metadata = fc.constantFrom<JsonValue>(
   { a: '1', 'é"': '' },
   { constructor: 'x' },
 );
-const notes = orNull(['Note', ' n\u0303 ', '']);
+/** Any characters but control characters, which are refused. */
+const notes = fc.oneof(
+  orNull(['Note', ' n\u0303 ', '']),
+  fc.string({ unit: 'binary', maxLength: 8 }).filter((text) => !/\p{Cc}/u.test(text)),
+);
 
 const prices = orNull([
   { amount: '1.20', currency: 'EUR' },
