@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { checkModel, type ModelRun, type OpenedService, openService } from './run.ts';
+import { kept } from './kept.ts';
+import { checkModel, type ModelRun, type OpenedService, openService, runCommands } from './run.ts';
 
 /** The same runs every time: `npm run model` makes new ones. */
 const usual: ModelRun = {
@@ -29,6 +30,8 @@ test('every answer to any sequence of requests is what the model says', {
   if (asked.runs < usual.runs) return;
   expect(expected.filter((outcome) => !service.outcomes.has(outcome))).toEqual([]);
 });
+
+test.each(kept)('$name', ({ commands }) => runCommands(service, commands));
 
 function report(outcomes: ReadonlyMap<string, number>): string {
   const lines = [...outcomes].sort(([a], [b]) => (a < b ? -1 : 1));

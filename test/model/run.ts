@@ -80,7 +80,7 @@ export async function openService(): Promise<OpenedService> {
 const patience = 60_000;
 const pause = 200;
 
-/** The operator's ways to the database: a connection that is not there in time is asked for again. */
+/** For the operator: a connection that is not there in time is asked for again. */
 function patient({ reader, writer }: Database): Real['operator'] {
   const again = async <T>(work: () => Promise<T>): Promise<T> => {
     const started = Date.now();
