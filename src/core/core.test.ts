@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { canonicalQuantity, decimalPlaces, quantityFault, subtract } from './decimal.ts';
+import { canonicalQuantity, decimalPlaces, quantityFault, subtract, zero } from './decimal.ts';
 import { formats } from './format.ts';
 import { idCeiling, idFloor, lookupId, mintId, mintIdAfter } from './id.ts';
 import { CursorSealer } from './page.ts';
@@ -17,6 +17,25 @@ const unitsOf = (text: string): bigint => {
   const units = BigInt(whole + fraction.padEnd(5, '0'));
   return text.startsWith('-') ? -units : units;
 };
+
+/** How many decimals a count of hundred-thousandths needs. */
+const placesOf = (units: bigint): number =>
+  [0, 1, 2, 3, 4].find((places) => units % 10n ** BigInt(5 - places) === 0n) ?? 5;
+
+/** What the contract says of a quantity, character by character instead of by pattern. */
+function expectedFault(sent: string): string | undefined {
+  const isNegative = sent.startsWith('-');
+  const [whole = '', fraction, ...more] = (isNegative ? sent.slice(1) : sent).split('.');
+  const areDigits = (text: string) =>
+    text !== '' && [...text].every((one) => one >= '0' && one <= '9');
+  const isDecimal = areDigits(whole) && (fraction === undefined || areDigits(fraction));
+  const hasLeadingZero = whole.length > 1 && whole.startsWith('0');
+  if (!isDecimal || more.length > 0 || hasLeadingZero) return 'invalid_format';
+  if (isNegative) return 'must_not_be_negative';
+  if (BigInt(whole) >= 10n ** 12n) return 'too_large';
+  const beyond = (fraction ?? '').slice(5);
+  return [...beyond].every((digit) => digit === '0') ? undefined : 'too_many_decimal_places';
+}
 
 describe('quantities', () => {
   test('have one canonical spelling, equal to the number that was sent', () => {
@@ -40,6 +59,53 @@ describe('quantities', () => {
         expect(delta).not.toBe('-0');
       }),
       { numRuns: 5_000 },
+    );
+  });
+
+  test('add up: what leads from one to the next leads from the first to the last', () => {
+    fc.assert(
+      fc.property(fc.array(quantity, { minLength: 2, maxLength: 8 }), (path) => {
+        const stops = path.map(({ spelled }) => canonicalQuantity(spelled));
+        const deltas = stops.slice(1).map((stop, at) => subtract(stop, stops[at] ?? zero));
+        const total = deltas.reduce((sum, delta) => sum + unitsOf(delta), 0n);
+        expect(total).toBe(unitsOf(stops.at(-1) ?? '') - unitsOf(stops[0] ?? ''));
+        for (const delta of deltas) expect(canonicalQuantity(delta)).toBe(delta);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('are the same text exactly when they are the same number', () => {
+    const near = fc.tuple(fc.bigInt(0n, 300n), fc.nat(8)).map(([units, zeros]) => {
+      const digits = (units * 10n).toString().padStart(6, '0');
+      return { units, spelled: `${digits.slice(0, -5)}.${digits.slice(-5)}${'0'.repeat(zeros)}` };
+    });
+    fc.assert(
+      fc.property(near, near, (a, b) => {
+        const isSame = canonicalQuantity(a.spelled) === canonicalQuantity(b.spelled);
+        expect(isSame).toBe(a.units === b.units);
+        expect(decimalPlaces(canonicalQuantity(a.spelled))).toBe(placesOf(a.units * 10n));
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  test('are exactly the texts of the grammar and its bounds, whatever else is sent', () => {
+    const text = fc.string({ unit: fc.constantFrom(...'0123456789..-+e_ ٣５\n'), maxLength: 20 });
+    const likely = fc.tuple(fc.stringMatching(/^[0-9]{1,14}$/), fc.stringMatching(/^[0-9]{0,8}$/));
+    const decimal = likely.map(([whole, part]) => (part === '' ? whole : `${whole}.${part}`));
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          text,
+          decimal,
+          decimal.map((one) => `-${one}`),
+        ),
+        (sent) => {
+          expect(quantityFault(sent)?.code).toBe(expectedFault(sent));
+        },
+      ),
+      { numRuns: 20_000 },
     );
   });
 
@@ -138,6 +204,49 @@ describe('cursors', () => {
     }
     expect(sealer.open(scope, `${cursor}A`).kind).toBe('malformed');
     expect(sealer.open(scope, `${cursor} `).kind).toBe('malformed');
+  });
+
+  const text = fc.string({ unit: fc.constantFrom(...'ab "[],\\é0'), maxLength: 8 });
+  const anyScope = fc.record({ route: text, merchant: text, filters: text });
+
+  test('open only for the scope they were sealed for, whatever the texts are', () => {
+    fc.assert(
+      fc.property(anyScope, anyScope, text, (own, other, after) => {
+        const cursor = sealer.seal(own, after);
+        expect(sealer.open(own, cursor)).toEqual({ kind: 'valid', after });
+        const isPlace = own.route === other.route && own.merchant === other.merchant;
+        const elsewhere = own.filters === other.filters ? 'valid' : 'filter_mismatch';
+        expect(sealer.open(other, cursor).kind).toBe(isPlace ? elsewhere : 'malformed');
+        const filtered = sealer.open({ ...own, filters: other.filters }, cursor).kind;
+        expect(filtered).toBe(elsewhere);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  test('are refused with any one character replaced, put in or left out', () => {
+    const signs = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=+/. é';
+    const edit = fc.tuple(fc.nat(), fc.constantFrom(...signs), fc.nat(2));
+    fc.assert(
+      fc.property(anyScope, text, edit, (own, after, [n, sign, how]) => {
+        const cursor = sealer.seal(own, after);
+        const at = n % cursor.length;
+        const cut = cursor.slice(at + (how === 1 ? 0 : 1));
+        const wrong = cursor.slice(0, at) + (how === 2 ? '' : sign) + cut;
+        if (wrong !== cursor) expect(sealer.open(own, wrong).kind).toBe('malformed');
+      }),
+      { numRuns: 20_000 },
+    );
+  });
+
+  test('are never the same twice, and show nothing of what they hold', () => {
+    const cursors = Array.from({ length: 500 }, () => sealer.seal(scope, 'prod_1'));
+    expect(new Set(cursors).size).toBe(500);
+    for (const cursor of cursors) {
+      const bytes = Buffer.from(cursor, 'base64url').toString('latin1');
+      expect(bytes).not.toContain('prod_');
+      expect(bytes).not.toContain('mer_');
+    }
   });
 });
 

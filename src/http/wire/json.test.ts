@@ -1,6 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeJsonObject, JsonFault } from './json.ts';
+import { anySpelling, type Spelling, spelled } from '../../../test/support/spelling.ts';
+import { decodeJsonObject, JsonFault, type JsonObject } from './json.ts';
+
+/** Without the one name that is refused, and without numbers that no zeros can follow. */
+const anyObject = fc
+  .dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }))
+  .filter((value) => !/-0\b|[0-9]e[+-]|__proto__/.test(JSON.stringify(value)));
+
+/** The members of objects sorted: a spelling turns them. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return members.map(([name, one]) => [name, sorted(one)]);
+}
 
 const decode = (text: string) => decodeJsonObject(Buffer.from(text, 'utf8'));
 
@@ -35,6 +49,99 @@ describe('the strict JSON decoder', () => {
         expect(JSON.stringify(accepted)).toBe(JSON.stringify(JSON.parse(text)));
       }),
       { numRuns: 20_000 },
+    );
+  });
+
+  test('reads the same value from every text of it', () => {
+    fc.assert(
+      fc.property(anyObject, anySpelling, (object, spelling) => {
+        const text = spelled(object as JsonObject, spelling);
+        expect(JSON.stringify(sorted(decode(text)))).toBe(JSON.stringify(sorted(object)));
+        expect(JSON.stringify(decode(text))).toBe(JSON.stringify(JSON.parse(text)));
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  test('accepts no bytes that JSON.parse refuses, and reads no other value from them', () => {
+    const seed = fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue({ maxDepth: 3 }));
+    const edits = fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 3 });
+    fc.assert(
+      fc.property(seed, edits, fc.nat(2), (object, changes, how) => {
+        const bytes = [...Buffer.from(JSON.stringify(object), 'utf8')];
+        for (const [n, byte] of changes) {
+          const at = n % bytes.length;
+          bytes.splice(at, how === 0 ? 0 : 1, ...(how === 2 ? [] : [byte]));
+        }
+        let accepted: unknown;
+        try {
+          accepted = decodeJsonObject(Uint8Array.from(bytes));
+        } catch (error) {
+          expect(error).toBeInstanceOf(JsonFault);
+          return;
+        }
+        const text = new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.from(bytes));
+        expect(JSON.stringify(accepted)).toBe(JSON.stringify(JSON.parse(text)));
+      }),
+      { numRuns: 10_000 },
+    );
+  });
+
+  test('refuses a member that is there twice, however deep and however it is written', () => {
+    const name = fc.string({ unit: 'grapheme' }).filter((one) => one !== '__proto__');
+    fc.assert(
+      fc.property(name, fc.nat(6), anySpelling, anySpelling, (twice, depth, one, other) => {
+        const member = (spelling: Spelling) =>
+          spelled({ [twice]: 1 }, spelling)
+            .trim()
+            .slice(1, -1);
+        const object = `{"${twice === 'x' ? 'y' : 'x'}":1,${member(one)},${member(other)}}`;
+        const text = `${'{"a":'.repeat(depth)}${object}${'}'.repeat(depth)}`;
+        expect(() => JSON.parse(text)).not.toThrow();
+        expect(() => decode(text)).toThrow('twice');
+      }),
+      { numRuns: 10_000 },
+    );
+  });
+
+  test('refuses a lone surrogate wherever it stands', () => {
+    const text = fc.string({ unit: 'grapheme', maxLength: 10 });
+    const lone = fc.integer({ min: 0xd800, max: 0xdfff });
+    fc.assert(
+      fc.property(text, text, lone, fc.boolean(), (before, after, unit, isName) => {
+        const inside = JSON.stringify(before).slice(1, -1);
+        const written = `"${inside}\\u${unit.toString(16)}${JSON.stringify(after).slice(1)}`;
+        const body = isName ? `{${written}:1}` : `{"a":[${written}]}`;
+        expect(() => decode(body)).toThrow(JsonFault);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('refuses every text in another encoding than UTF-8', () => {
+    const object = fc.dictionary(fc.string(), fc.string(), { minKeys: 1 });
+    fc.assert(
+      fc.property(object, (one) => {
+        const text = JSON.stringify(one);
+        const wide = Buffer.from(text, 'utf16le');
+        for (const bytes of [wide, Buffer.from(wide).swap16(), Buffer.from(`\ufeff${text}`)]) {
+          expect(() => decodeJsonObject(bytes)).toThrow(JsonFault);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('takes eight levels of any shape, and no ninth', () => {
+    fc.assert(
+      fc.property(fc.array(fc.boolean(), { minLength: 1, maxLength: 12 }), (shape) => {
+        const open = shape.map((isArray) => (isArray ? '[' : '{"a":')).join('');
+        const close = shape.map((isArray) => (isArray ? ']' : '}'));
+        const text = `{"a":${open}1${close.reverse().join('')}}`;
+        if (shape.length < 8) expect(JSON.stringify(decode(text))).toBe(text);
+        else expect(() => decode(text)).toThrow('levels');
+      }),
+      { numRuns: 1_000 },
     );
   });
 

@@ -1,0 +1,211 @@
+// Holds answers against the model: all of an answer but the words that are meant for people. What
+// the service chose in it (IDs, times) must be new and of this moment, and is then part of the
+// model. A refusal that is replayed is compared to the last letter.
+
+import { expect } from 'vitest';
+import type { OperationType } from '../../src/core/contract.ts';
+import type { JsonObject } from '../../src/http/wire/json.ts';
+import type { Answer } from '../support/api.ts';
+import type { Noun } from '../support/bodies.ts';
+import { erased, isChange, isCreate, nounOf, type Refusal, shown, type Verdict } from './rules.ts';
+import {
+  type Bound,
+  binding,
+  type Caller,
+  type Merchant,
+  type World,
+  type Write,
+} from './world.ts';
+
+/** From before a request was sent until its answer was there, in milliseconds. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** One write with the answer to it. */
+export interface Exchange {
+  readonly caller: Caller;
+  readonly write: Write;
+  readonly key: string;
+  readonly answer: Answer;
+  readonly span: Span;
+  /** An attempt had no answer: it may have been the one that did it. */
+  readonly isUnclear: boolean;
+}
+
+const resources = {
+  customers: { type: 'customer', prefix: 'cus_' },
+  products: { type: 'product', prefix: 'prod_' },
+  locations: { type: 'location', prefix: 'loc_' },
+  inventory: { type: 'inventory_movement', prefix: 'imv_' },
+} as const;
+
+const memberPaths = { customers: '/customers', products: '/products', locations: '/locations' };
+
+export const isReplay = ({ headers }: Answer): boolean =>
+  headers.get('idempotent-replayed') === 'true';
+
+/** What is compared of an answer. */
+export function plain(answer: Answer) {
+  const { data, error, meta } = answer.body;
+  const details = error?.details.map(({ message: _, ...detail }: { message: string }) => detail);
+  return {
+    status: answer.status,
+    code: error?.code,
+    details,
+    data,
+    operation: meta.operation_id,
+    isReplay: isReplay(answer),
+    location: answer.headers.get('location'),
+    etag: answer.headers.get('etag'),
+    challenge: answer.headers.get('www-authenticate'),
+  };
+}
+
+const nothing = {
+  code: undefined,
+  details: undefined,
+  data: undefined,
+  operation: undefined,
+  isReplay: false,
+  location: null,
+  etag: null,
+  challenge: null,
+};
+
+export function refusalAnswer({ status, code, details }: Refusal, operation?: string) {
+  const scope = code === 'insufficient_scope' ? `, scope="${details[0]?.scope}"` : '';
+  const isChallenge = code === 'invalid_token' || code === 'insufficient_scope';
+  const challenge = isChallenge ? `Bearer realm="tallybook", error="${code}"${scope}` : null;
+  return { ...nothing, status, code, details, operation, challenge };
+}
+
+export function readAnswer(data: unknown, etag: string | null = null) {
+  return { ...nothing, status: 200, data, etag };
+}
+
+export const etagOf = ({ version }: JsonObject): string | null =>
+  typeof version === 'number' ? `"${version}"` : null;
+
+function writeAnswer(type: OperationType, id: string, data: JsonObject, operation: string) {
+  const noun = nounOf(type);
+  const member = noun === 'inventory' ? '/inventory/movements' : memberPaths[noun];
+  return {
+    ...nothing,
+    status: isChange(type) ? 200 : 201,
+    data,
+    operation,
+    location: isChange(type) ? null : `/api/v1${member}/${id}`,
+    etag: etagOf(data),
+  };
+}
+
+/** Compares the answer to a write with its verdict, and lets the model do what it says. */
+export function settle(world: World, verdict: Verdict, exchange: Exchange): void {
+  const { caller, answer, isUnclear } = exchange;
+  const { merchant } = caller.credential;
+  const how = { isReplay: isUnclear && isReplay(answer) };
+  switch (verdict.kind) {
+    case 'refused':
+      expect(plain(answer)).toEqual(refusalAnswer(verdict.refusal));
+      return;
+    case 'replayed':
+      expectReplay(merchant, verdict.bound, answer);
+      return;
+    case 'rejected': {
+      const operation = newId(world, answer.body.meta.operation_id, 'op_');
+      expect(plain(answer)).toEqual({ ...refusalAnswer(verdict.refusal, operation), ...how });
+      bind(world, exchange, { operation, resource: '', error: answer.body.error });
+      return;
+    }
+    case 'done': {
+      const { id, operation, data } = perform(world, verdict, exchange);
+      const expected = writeAnswer(exchange.write.type, id, data, operation);
+      expect(plain(answer)).toEqual({ ...expected, ...how });
+      bind(world, exchange, { operation, resource: id, error: undefined });
+    }
+  }
+}
+
+function expectReplay(merchant: Merchant, bound: Bound, answer: Answer): void {
+  const { write, operation, resource, error } = bound;
+  if (error !== undefined) {
+    const { status, operation: op, isReplay: replayed } = plain(answer);
+    const first = { status: error.code === 'precondition_failed' ? 412 : 422, replayed: true };
+    expect({ status, op, replayed, error: answer.body.error }).toEqual({
+      ...first,
+      op: operation,
+      error,
+    });
+  } else if (merchant.erased.has(resource)) {
+    const expected = { ...refusalAnswer(erased, operation), isReplay: true };
+    expect(plain(answer)).toEqual(expected);
+  } else {
+    const data = shown(merchant, write.type, resource);
+    const expected = writeAnswer(write.type, resource, data, operation);
+    expect(plain(answer)).toEqual({ ...expected, isReplay: true });
+  }
+}
+
+function perform(world: World, verdict: Verdict & { kind: 'done' }, exchange: Exchange) {
+  const { write, answer, caller, span } = exchange;
+  const noun = nounOf(write.type);
+  const { data: told = {}, meta } = answer.body;
+  expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
+  const operation = newId(world, meta.operation_id, 'op_');
+  const id = isChange(write.type) ? write.id : newId(world, told.id, resources[noun].prefix);
+  const at = isCreate(write.type) ? told.created_at : (told.recorded_at ?? told.updated_at);
+  const before =
+    caller.credential.merchant[noun === 'inventory' ? 'movements' : (noun as Noun)].get(id);
+  const data = verdict.does({ id, at, operation });
+  if (data !== before) expectWithin(span, at);
+  return { id, operation, data };
+}
+
+function bind(
+  world: World,
+  { caller, write, key, answer }: Exchange,
+  outcome: Pick<Bound, 'operation' | 'resource' | 'error'>,
+): void {
+  const { credential } = caller;
+  const { operation, resource, error } = outcome;
+  world.bound.set(binding(credential, write, key), { write, ...outcome });
+  const { type, id, body } = write;
+  const named = type === 'inventory.adjust' ? (body.location_id ?? null) : null;
+  credential.merchant.operations.set(operation, {
+    id: operation,
+    type,
+    status: error === undefined ? 'succeeded' : 'rejected',
+    resource: error === undefined ? { type: resources[nounOf(type)].type, id: resource } : null,
+    error:
+      error === undefined ? null : { code: error.code ?? null, details: error.details ?? null },
+    location_id: type === 'locations.update' ? id : named,
+    credential_id: credential.id,
+    request_id: answer.body.meta.request_id,
+    created_at: null,
+  });
+}
+
+function newId(world: World, id: unknown, prefix: string): string {
+  const text = String(id);
+  expect(text.startsWith(prefix), `${text} begins with ${prefix}`).toBe(true);
+  expect(world.ids.has(text), `${text} is new`).toBe(false);
+  world.ids.add(text);
+  return text;
+}
+
+function expectWithin({ from, to }: Span, time: string): void {
+  const at = Date.parse(time);
+  expect(from <= at && at <= to, `${time} is of this moment`).toBe(true);
+}
+
+/** The times of operations are known once they were read; from then on they stay. */
+export function adoptTimes(begun: number, rows: readonly JsonObject[], told: unknown): void {
+  for (const [at, row] of rows.entries()) {
+    if (row.created_at !== null) continue;
+    const time = (told as JsonObject[])[at]?.created_at;
+    expectWithin({ from: begun, to: Date.now() }, String(time));
+    row.created_at = String(time);
+  }
+}

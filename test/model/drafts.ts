@@ -1,0 +1,197 @@
+// From the numbers of a command to what they name in the present state of the model: callers, keys,
+// writes and lists.
+
+import { operationTypes } from '../../src/core/contract.ts';
+import type { JsonObject } from '../../src/http/wire/json.ts';
+import {
+  barcodes,
+  codes,
+  emails,
+  externalIds,
+  type Noun,
+  reasons,
+  searched,
+  skus,
+  spoils,
+} from '../support/bodies.ts';
+import { isChange, nounOf } from './rules.ts';
+import {
+  type Caller,
+  type Credential,
+  type List,
+  type Merchant,
+  pick,
+  quantityOf,
+  unitsOf,
+  type World,
+  type Write,
+} from './world.ts';
+
+/** A write by numbers. */
+export type Draft =
+  | { readonly kind: 'create'; readonly noun: Noun; readonly body: JsonObject }
+  | {
+      readonly kind: 'change';
+      readonly noun: Noun;
+      readonly which: number;
+      readonly body: JsonObject;
+      readonly ifMatch: 'none' | 'current' | 'stale';
+    }
+  | {
+      readonly kind: 'adjust';
+      readonly product: number;
+      readonly location: number;
+      /** In hundred-thousandths, or what the quantity is already. */
+      readonly target: number | 'same';
+      readonly expected: 'none' | 'current' | 'wrong';
+      readonly reason: string;
+      readonly note: string | null;
+      readonly reference: string | null;
+    };
+
+export interface WriteDraft {
+  readonly what: Draft;
+  /** A new key, or one that was used before, by whomever and for whatever. */
+  readonly key: 'new' | number;
+  /** The fault that one of its members has. */
+  readonly spoil: number | null;
+}
+
+/** Counted from the end below 0. By which of its tokens: mostly the newest. */
+export function callerOf({ credentials }: World, n: number, tokens = n): Caller {
+  const credential = credentials.at(n < 0 ? n : n % credentials.length);
+  if (credential === undefined) throw new Error('there are no credentials');
+  const { tokens: live, ended } = credential;
+  const usual = tokens < 85 ? live.at(-1) : live[0];
+  const token = tokens >= 95 ? (ended.at(-1) ?? usual) : usual;
+  const chosen = token ?? ended.at(-1) ?? '';
+  return { credential, token: chosen, isLive: live.includes(chosen) };
+}
+
+export function keyOf(world: World, key: WriteDraft['key']): string {
+  const used = key === 'new' ? undefined : world.sent[key % world.sent.length];
+  if (used !== undefined) return used.key;
+  world.keys += 1;
+  return `key-of-the-model-${world.keys}`;
+}
+
+export function writeOf(world: World, credential: Credential, draft: WriteDraft): Write {
+  const { what } = draft;
+  const made = madeOf(world, credential, what);
+  const faults = spoils[made.type];
+  return { ...made, spoil: draft.spoil === null ? undefined : faults[draft.spoil % faults.length] };
+}
+
+function madeOf(world: World, { merchant }: Credential, what: Draft): Write {
+  switch (what.kind) {
+    case 'create':
+      return { type: `${what.noun}.create`, id: '', ifMatch: undefined, body: what.body };
+    case 'change': {
+      const id = idOf(world, merchant, what.noun, what.which);
+      const version = Number(merchant[what.noun].get(id)?.version ?? 1);
+      const ifMatch = { none: undefined, current: version, stale: version + 1 }[what.ifMatch];
+      return { type: `${what.noun}.update`, id, ifMatch, body: what.body };
+    }
+    case 'adjust': {
+      const body = adjustmentOf(world, merchant, what);
+      return { type: 'inventory.adjust', id: '', ifMatch: undefined, body };
+    }
+  }
+}
+
+function adjustmentOf(
+  world: World,
+  merchant: Merchant,
+  what: Draft & { readonly kind: 'adjust' },
+): JsonObject {
+  const product_id = idOf(world, merchant, 'products', what.product);
+  const location_id = idOf(world, merchant, 'locations', what.location);
+  const level = merchant.levels.get(`${product_id} ${location_id}`);
+  const current = String(level?.quantity ?? '0');
+  const wrong = quantityOf(unitsOf(current) + 100_000n);
+  return {
+    product_id,
+    location_id,
+    target_quantity: what.target === 'same' ? current : quantityOf(BigInt(what.target)),
+    reason: what.reason,
+    expected_quantity: { none: null, current, wrong }[what.expected],
+    note: what.note,
+    reference: what.reference,
+  };
+}
+
+/** Of the merchant's own; now and then a foreign one, or one that nobody has. */
+function idOf(world: World, merchant: Merchant, noun: Noun, n: number): string {
+  const foreign = world.merchants.find((one) => one !== merchant);
+  return pick([...merchant[noun].keys()], [...(foreign?.[noun].keys() ?? [])], n);
+}
+
+export function pathOf({ type, id }: Write): string {
+  if (type === 'inventory.adjust') return '/inventory/adjustments';
+  return isChange(type) ? `/${nounOf(type)}/${id}` : `/${nounOf(type)}`;
+}
+
+/** A list by numbers: each filter with the number of its value. */
+export interface ListDraft {
+  readonly name: List['name'];
+  readonly which: number;
+  readonly filters: readonly (readonly [name: string, value: number])[];
+  /** Operations: only the one of an earlier key. */
+  readonly key: number | null;
+}
+
+export function listOf(world: World, { merchant }: Credential, draft: ListDraft): List {
+  const { name } = draft;
+  const location: [string, number][] = name === 'levels' ? [['location_id', draft.which]] : [];
+  const sent = draft.key === null ? undefined : world.sent[draft.key % world.sent.length];
+  const type: [string, string][] = sent === undefined ? [] : [['type', sent.write.type]];
+  const chosen = [...location, ...draft.filters].filter(
+    ([filter]) => sent === undefined || filter !== 'type',
+  );
+  const query = chosen.map(([filter, n]): [string, string] => [
+    filter,
+    filterValue(world, merchant, name, filter, n),
+  ]);
+  const id = name === 'product levels' ? idOf(world, merchant, 'products', draft.which) : '';
+  return { name, id, query: [...type, ...query], ...(sent && { key: sent.key }) };
+}
+
+function filterValue(
+  world: World,
+  merchant: Merchant,
+  list: List['name'],
+  filter: string,
+  n: number,
+): string {
+  const statuses = {
+    operations: ['succeeded', 'rejected'],
+    locations: ['active', 'inactive'],
+  } as const;
+  const status = list === 'operations' || list === 'locations' ? statuses[list] : undefined;
+  const fixed: Readonly<Record<string, readonly string[]>> = {
+    status: status ?? ['active', 'archived'],
+    email: emails,
+    external_id: externalIds,
+    sku: skus,
+    barcode: barcodes,
+    code: codes,
+    q: searched,
+    reason: reasons,
+    type: operationTypes,
+    order: ['asc', 'desc'],
+  };
+  const values = fixed[filter];
+  if (values !== undefined) return values[n % values.length] ?? '';
+  if (filter === 'location_id') return idOf(world, merchant, 'locations', n);
+  if (filter === 'product_id') return idOf(world, merchant, 'products', n);
+  if (filter === 'operation_id') return pick([...merchant.operations.keys()], [], n);
+  const times = timesOf(merchant, list);
+  return times[n % times.length] ?? '2026-01-31T12:00:00.000Z';
+}
+
+/** The times that rows have: to the millisecond, where "at or after" and "before" part. */
+function timesOf(merchant: Merchant, list: List['name']): string[] {
+  if (list === 'operations' || list === 'locations' || list === 'product levels') return [];
+  const member = list === 'movements' ? 'recorded_at' : 'updated_at';
+  return [...merchant[list].values()].map((row) => String(row[member]));
+}

@@ -1,0 +1,234 @@
+// Makes commands up, the usual ones most often.
+
+import fc from 'fast-check';
+import { type Scope, scopes } from '../../src/core/principal.ts';
+import { anyBody, anyPatch, defaults, type Noun, reasons } from '../support/bodies.ts';
+import { anySpelling } from '../support/spelling.ts';
+import * as does from './commands.ts';
+import type { Draft } from './drafts.ts';
+import * as operator from './operator.ts';
+import * as reads from './pages.ts';
+import { type List, listNames } from './world.ts';
+
+const plain = { noNullPrototype: true } as const;
+const number = fc.nat(99);
+/** Mostly somebody who may do everything: of the one merchant, or of the other. */
+const anybody = fc.oneof({ weight: 3, arbitrary: fc.nat(1) }, { weight: 2, arbitrary: number });
+const nouns = fc.constantFrom('customers' as const, 'products' as const, 'locations' as const);
+const rarely = <T>(usual: T, other: fc.Arbitrary<T>, among: number): fc.Arbitrary<T> =>
+  fc.oneof({ weight: among - 1, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: other });
+
+const creates: fc.Arbitrary<Draft> = fc
+  .constantFrom(
+    'customers' as const,
+    'products' as const,
+    'products' as const,
+    'locations' as const,
+  )
+  .chain((noun) =>
+    fc.record({ kind: fc.constant('create'), noun: fc.constant(noun), body: anyBody(noun) }, plain),
+  );
+
+const changes: fc.Arbitrary<Draft> = nouns.chain((noun) =>
+  fc.record(
+    {
+      kind: fc.constant('change'),
+      noun: fc.constant(noun),
+      which: number,
+      body: anyPatch(noun),
+      ifMatch: rarely('none', fc.constantFrom('current', 'stale'), 3),
+    },
+    plain,
+  ),
+);
+
+/** A few places, and targets that meet often, so that levels have chains and no-ops. */
+const adjustments: fc.Arbitrary<Draft> = fc.record(
+  {
+    kind: fc.constant('adjust'),
+    product: number,
+    location: number,
+    target: fc.oneof(
+      { weight: 6, arbitrary: fc.nat(12).map((whole) => whole * 100_000) },
+      { weight: 1, arbitrary: fc.constant('same' as const) },
+      { weight: 2, arbitrary: fc.nat(3_000_000) },
+    ),
+    expected: rarely('none', fc.constantFrom('current', 'current', 'wrong'), 3),
+    reason: fc.constantFrom(...reasons),
+    note: fc.constantFrom(null, 'Count 7', 'né\u0301'),
+    reference: fc.constantFrom(null, 'PO "7"'),
+  },
+  plain,
+);
+
+const sending = {
+  by: anybody,
+  spelling: anySpelling,
+  copies: rarely(1, fc.constant(3), 8),
+};
+
+const writes = (what: fc.Arbitrary<Draft>) =>
+  fc
+    .record(
+      {
+        what,
+        key: rarely<'new' | number>('new', number, 8),
+        spoil: rarely<number | null>(null, number, 8),
+        ...sending,
+      },
+      plain,
+    )
+    .map(does.write);
+
+const replays = fc
+  .record(
+    {
+      which: number,
+      how: fc.constantFrom('same', 'same', 'same', 'changed', 'changed', 'spoilt', 'mended'),
+      member: number,
+      ...sending,
+    },
+    plain,
+  )
+  .map(does.replay);
+
+const filtersOf: Readonly<Record<List['name'], readonly string[]>> = {
+  customers: ['email', 'external_id', 'status', 'updated_after', 'q'],
+  products: ['sku', 'barcode', 'external_id', 'status', 'updated_after', 'q'],
+  locations: ['status', 'code'],
+  levels: ['updated_after'],
+  'product levels': [],
+  movements: [
+    'location_id',
+    'reason',
+    'operation_id',
+    'recorded_after',
+    'recorded_before',
+    'order',
+  ],
+  operations: ['type', 'status'],
+};
+
+const anyFilters = (name: List['name']) => {
+  const single = fc.subarray([...filtersOf[name]]).map((names) => names.slice(0, 2));
+  const isByProduct = name === 'levels' || name === 'movements';
+  const products = isByProduct ? rarely(0, fc.nat(3), 2) : fc.constant(0);
+  return fc.tuple(single, products).chain(([names, count]) => {
+    const all = [...names, ...Array.from({ length: count }, () => 'product_id')];
+    return fc.tuple(...all.map((filter) => fc.tuple(fc.constant(filter), number)));
+  });
+};
+
+const turning = {
+  by: anybody,
+  which: number,
+  limits: fc.array(fc.constantFrom(1, 2, 3, 7, 200), { minLength: 1, maxLength: 3, size: 'max' }),
+  pages: fc.constantFrom(1, 2, 99),
+};
+
+const lists = fc
+  .constantFrom(...listNames)
+  .chain((name) =>
+    fc.record(
+      {
+        name: fc.constant(name),
+        filters: rarely<readonly (readonly [string, number])[]>([], anyFilters(name), 2),
+        key: name === 'operations' ? rarely<number | null>(null, number, 4) : fc.constant(null),
+        ...turning,
+      },
+      plain,
+    ),
+  )
+  .map(reads.list);
+
+const goesOn = fc.record(turning, plain).map(reads.goOn);
+
+const gets = fc
+  .record(
+    {
+      by: anybody,
+      which: number,
+      name: fc.constantFrom(
+        ...(['movements', 'customers', 'products', 'locations', 'operations'] as const),
+      ),
+    },
+    plain,
+  )
+  .map(does.get);
+
+const locations = fc.oneof(
+  fc.constant('all' as const),
+  fc.uniqueArray(fc.nat(4), { maxLength: 2, size: 'max' }),
+);
+const held: fc.Arbitrary<readonly Scope[]> = fc.oneof(
+  fc.constant([...scopes]),
+  fc.subarray([...scopes]),
+);
+
+const access = fc.oneof(
+  fc.record({ merchant: number, scopes: held, locations }, plain).map(operator.issue),
+  fc.record({ which: number, locations }, plain).map(operator.grant),
+  fc.record({ which: number, scopes: held }, plain).map(operator.rescope),
+  fc.record({ which: number, hasOverlap: fc.boolean() }, plain).map(operator.rotate),
+  fc.record({ which: number }, plain).map(operator.revoke),
+  fc.record({ merchant: number, which: number }, plain).map(operator.erase),
+);
+
+const anyBroken = fc
+  .record({ by: anybody, which: number, how: fc.constantFrom(...does.allBreaks) }, plain)
+  .map(does.broken);
+
+/** One command of any kind. */
+export const anyCommand: fc.Arbitrary<does.Command> = fc.oneof(
+  { weight: 42, arbitrary: writes(adjustments) },
+  { weight: 18, arbitrary: writes(creates) },
+  { weight: 18, arbitrary: writes(changes) },
+  { weight: 30, arbitrary: replays },
+  { weight: 18, arbitrary: lists },
+  { weight: 9, arbitrary: goesOn },
+  { weight: 9, arbitrary: gets },
+  { weight: 12, arbitrary: access },
+  { weight: 3, arbitrary: anyBroken },
+  { weight: 3, arbitrary: fc.record({ by: anybody }, plain).map(does.self) },
+  { weight: 1, arbitrary: fc.constant(null).map(does.restart) },
+);
+
+/** What each run begins with: two merchants, who may do what there, and a little of everything. */
+export function opening(): does.Command[] {
+  const all = [...scopes];
+  const create = (by: number, noun: Noun, members: object) =>
+    does.write({
+      by,
+      key: 'new',
+      spoil: null,
+      what: { kind: 'create', noun, body: { ...defaults[noun], ...members } },
+    });
+  return [
+    operator.open({ name: 'Corner Shop' }),
+    operator.open({ name: 'Other Shop' }),
+    operator.issue({ merchant: 0, scopes: all, locations: 'all' }),
+    operator.issue({ merchant: 1, scopes: all, locations: 'all' }),
+    ...['Main Street', 'Harbour'].map((name) => create(0, 'locations', { name })),
+    create(1, 'locations', { name: 'Elsewhere' }),
+    create(0, 'products', { name: 'Flour' }),
+    create(0, 'products', { name: 'Sugar', unit: { code: 'kg', precision: 3 } }),
+    create(1, 'products', { name: 'Salt' }),
+    ...[0, 1].map((by) => create(by, 'customers', { name: 'Ada', email: 'ada@example.com' })),
+    operator.issue({ merchant: 0, scopes: all, locations: [0] }),
+    operator.issue({
+      merchant: 0,
+      scopes: ['inventory.read', 'inventory.write'],
+      locations: 'all',
+    }),
+  ];
+}
+
+/** What each run ends with: somebody who may see everything does. */
+export function closing(): does.Command[] {
+  const whole = { by: -1, filters: [], key: null, limits: [200], pages: 99 };
+  return [0, 1].flatMap((merchant) => [
+    operator.issue({ merchant, scopes: [...scopes], locations: 'all' }),
+    ...listNames.map((name) => reads.list({ name, which: 0, ...whole })),
+    ...[1, 2].map((which) => reads.list({ name: 'levels', which, ...whole })),
+  ]);
+}

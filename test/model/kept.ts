@@ -1,0 +1,115 @@
+// Sequences that are run each time, whatever is made up besides: those that showed a fault, in the
+// service or planted into it, as short as they were found to be. Number 8 is the first write after
+// those that each run begins with.
+
+import type { JsonObject } from '../../src/http/wire/json.ts';
+import { defaults } from '../support/bodies.ts';
+import { type Command, type ReplayDraft, replay, restart, write } from './commands.ts';
+import type { Draft, WriteDraft } from './drafts.ts';
+import { erase, grant, rescope, revoke, rotate } from './operator.ts';
+import { goOn, list } from './pages.ts';
+
+const send = (by: number, what: Draft, more: Partial<WriteDraft> = {}): Command =>
+  write({ by, what, key: 'new', spoil: null, ...more });
+
+const set = (target: number | 'same', more: Partial<Draft & { kind: 'adjust' }> = {}): Draft => ({
+  kind: 'adjust',
+  product: 0,
+  location: 0,
+  target,
+  expected: 'none',
+  reason: 'stock_count',
+  note: null,
+  reference: null,
+  ...more,
+});
+
+const change = (body: JsonObject): Draft => ({
+  kind: 'change',
+  noun: 'products',
+  which: 0,
+  body,
+  ifMatch: 'current',
+});
+
+const again = (which: number, more: Partial<ReplayDraft> = {}): Command =>
+  replay({ which, how: 'same', member: 0, by: 0, ...more });
+
+const five = 500_000;
+const seven = 700_000;
+const customer = { ...defaults.customers, name: 'Zoë', email: 'zoe@example.com' };
+
+export const kept: readonly { readonly name: string; readonly commands: readonly Command[] }[] = [
+  {
+    name: 'a replay shows the level as it is, not as it was',
+    commands: [send(0, set(five)), send(0, set(seven)), again(8)],
+  },
+  {
+    name: 'a refusal stays one after the level has moved',
+    commands: [send(0, set('same')), send(0, set(five)), again(8), again(8, { how: 'changed' })],
+  },
+  {
+    name: 'a lost grant or scope stops a replay, until it is there again',
+    commands: [
+      send(2, set(five)),
+      grant({ which: 2, locations: [] }),
+      again(8),
+      grant({ which: 2, locations: 'all' }),
+      again(8),
+      rescope({ which: 2, scopes: ['inventory.read'] }),
+      again(8),
+      revoke({ which: 2 }),
+      again(8),
+    ],
+  },
+  {
+    name: 'a key outlives the token and the process it was sent with',
+    commands: [
+      send(0, set(five)),
+      rotate({ which: 0, hasOverlap: false }),
+      restart(),
+      again(8),
+      again(8, { copies: 3 }),
+    ],
+  },
+  {
+    name: 'a key of another merchant, credential or kind of write is another key',
+    commands: [
+      send(0, set(five)),
+      send(1, set(five), { key: 8 }),
+      send(2, set(seven), { key: 8 }),
+      send(0, { kind: 'create', noun: 'customers', body: customer }, { key: 8 }),
+      send(0, set(five, { location: 1 }), { key: 8 }),
+    ],
+  },
+  {
+    name: 'a change of nothing keeps the version, and its replay shows what came after',
+    commands: [send(0, change({})), send(0, change({ name: 'Rye' })), again(8), again(9)],
+  },
+  {
+    name: 'an erased customer is gone for replays, and its external ID is free',
+    commands: [
+      send(0, { kind: 'create', noun: 'customers', body: { ...customer, external_id: 'E-1' } }),
+      erase({ merchant: 0, which: 1 }),
+      again(8),
+      send(0, { kind: 'create', noun: 'customers', body: { ...customer, external_id: 'E-1' } }),
+    ],
+  },
+  {
+    name: 'a key that was refused for what it said is free, and one that is bound is not',
+    commands: [
+      send(0, set(five), { spoil: 4 }),
+      again(8, { how: 'mended' }),
+      again(8, { how: 'spoilt' }),
+    ],
+  },
+  {
+    name: 'a list goes on behind the last entry that was seen, at a page that is full as well',
+    commands: [
+      list({ by: 0, name: 'products', which: 0, filters: [], key: null, limits: [1], pages: 1 }),
+      send(0, { kind: 'create', noun: 'products', body: { ...defaults.products, name: 'Oats' } }),
+      list({ by: 0, name: 'products', which: 0, filters: [], key: null, limits: [3], pages: 1 }),
+      goOn({ by: 0, which: 0, limits: [2], pages: 9 }),
+    ],
+  },
+];

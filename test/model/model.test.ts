@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { kept } from './kept.ts';
+import { checkModel, type ModelRun, type OpenedService, openService, runCommands } from './run.ts';
+
+/** The same runs every time: `npm run model` makes new ones. */
+const usual: ModelRun = {
+  runs: 60,
+  seed: 20_261_121,
+  commands: 100,
+  path: undefined,
+  replay: undefined,
+};
+const told = inject('modelRun');
+const asked = told ?? usual;
+
+let service: OpenedService;
+
+beforeAll(async () => {
+  service = await openService();
+});
+afterAll(() => service.close());
+
+const secondsPerRun = 10;
+
+test('every answer to any sequence of requests is what the model says', {
+  timeout: (60 + asked.runs * secondsPerRun) * 1_000,
+}, async () => {
+  await checkModel(service, asked);
+  if (told !== undefined) console.log(report(service.outcomes));
+  if (asked.runs < usual.runs) return;
+  expect(expected.filter((outcome) => !service.outcomes.has(outcome))).toEqual([]);
+});
+
+test.each(kept)('$name', ({ commands }) => runCommands(service, commands));
+
+function report(outcomes: ReadonlyMap<string, number>): string {
+  const lines = [...outcomes].sort(([a], [b]) => (a < b ? -1 : 1));
+  const total = lines.reduce((sum, [, count]) => sum + count, 0);
+  const counts = lines.map(([outcome, count]) => `${String(count).padStart(8)}  ${outcome}`);
+  return [...counts, `${String(total).padStart(8)}  in all`].join('\n');
+}
+
+const edits = ['customers', 'products', 'locations'].flatMap((noun) =>
+  [`${noun}.create`, `${noun}.update`].map((type) => ({
+    type,
+    ok: type.endsWith('create') ? 201 : 200,
+  })),
+);
+const rules = [
+  'inventory_no_change',
+  'inventory_quantity_mismatch',
+  'inventory_not_tracked',
+  'product_not_found',
+  'product_archived',
+  'location_inactive',
+  'validation_failed',
+];
+const lists = ['customers', 'products', 'locations', 'movements', 'operations'];
+
+/** A test in which one of these never happened would prove nothing about it. */
+const expected = [
+  ...[...edits, { type: 'inventory.adjust', ok: 201 }].flatMap(({ type, ok }) => [
+    `${type} done ${ok}`,
+    `${type} replayed ${ok}`,
+    `${type} refused 401 invalid_token`,
+    `${type} refused 403 insufficient_scope`,
+    `${type} refused 409 idempotency_key_reused`,
+    `${type} refused 422 validation_failed`,
+  ]),
+  ...rules.map((code) => `inventory.adjust rejected 422 ${code}`),
+  ...rules.map((code) => `inventory.adjust replayed 422 ${code}`),
+  ...['sku_taken', 'external_id_taken'].map((code) => `products.create rejected 422 ${code}`),
+  'inventory.adjust refused 403 location_not_granted',
+  'locations.create refused 403 location_not_granted',
+  'locations.create rejected 422 code_taken',
+  'products.update rejected 412 precondition_failed',
+  'products.update replayed 412 precondition_failed',
+  'products.update rejected 422 validation_failed',
+  ...lists.flatMap((name) => [`list ${name} first page`, `list ${name} next page`]),
+  'list levels first page',
+  'list levels location_not_granted',
+  'list product levels first page',
+  'a foreign cursor',
+  'restart',
+];

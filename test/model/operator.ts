@@ -1,0 +1,104 @@
+// What the operator does while requests come in, by the functions behind the command line: it makes
+// merchants and credentials, changes what those may do, and erases customers.
+
+import {
+  changeLocations,
+  changeScopes,
+  createCredential,
+  revoke as revokeCredential,
+  rotateToken,
+} from '../../src/access/operator/credentials.ts';
+import { transact } from '../../src/access/transact.ts';
+import type { MerchantId, Scope } from '../../src/core/principal.ts';
+import { eraseCustomer } from '../../src/customers/store.ts';
+import { type Command, command } from './commands.ts';
+import { type Credential, type Merchant, newMerchant, type World } from './world.ts';
+
+/** Numbers name locations of the merchant. */
+interface Grant {
+  readonly scopes: readonly Scope[];
+  readonly locations: 'all' | readonly number[];
+}
+
+export const open = (draft: { name: string }): Command =>
+  command('open', draft, async (world, real) => {
+    world.merchants.push(newMerchant(await real.newMerchant(draft.name), draft.name));
+  });
+
+export const issue = (draft: Grant & { merchant: number }): Command =>
+  command('issue', draft, async (world, { operator }) => {
+    const merchant = world.merchants[draft.merchant % world.merchants.length];
+    if (merchant === undefined) return;
+    const { scopes } = draft;
+    const locations = placesOf(merchant, draft.locations);
+    const issued = await createCredential(operator, {
+      merchant: merchant.id as MerchantId,
+      name: 'model',
+      scopes,
+      locations,
+      lifeSeconds: 3_600,
+    });
+    const { id } = issued.credential;
+    world.credentials.push({ merchant, id, scopes, locations, tokens: [issued.token], ended: [] });
+  });
+
+export const grant = (draft: { which: number; locations: Grant['locations'] }): Command =>
+  command('grant', draft, async (world, { operator }) => {
+    const credential = liveCredential(world, draft.which);
+    if (credential === undefined) return;
+    credential.locations = placesOf(credential.merchant, draft.locations);
+    await changeLocations(operator, credential.id, credential.locations);
+  });
+
+export const rescope = (draft: { which: number; scopes: readonly Scope[] }): Command =>
+  command('rescope', draft, async (world, { operator }) => {
+    const credential = liveCredential(world, draft.which);
+    if (credential === undefined) return;
+    credential.scopes = draft.scopes;
+    await changeScopes(operator, credential.id, draft.scopes);
+  });
+
+export const rotate = (draft: { which: number; hasOverlap: boolean }): Command =>
+  command('rotate', draft, async (world, { operator }) => {
+    const credential = liveCredential(world, draft.which);
+    if (credential === undefined) return;
+    const { token } = await rotateToken(operator, credential.id, draft.hasOverlap ? 3_600 : 0);
+    if (!draft.hasOverlap) credential.ended = [...credential.ended, ...credential.tokens];
+    credential.tokens = [...(draft.hasOverlap ? credential.tokens : []), token];
+  });
+
+export const revoke = (draft: { which: number }): Command =>
+  command('revoke', draft, async (world, { operator }) => {
+    const credential = liveCredential(world, draft.which);
+    if (credential === undefined) return;
+    credential.ended = [...credential.ended, ...credential.tokens];
+    credential.tokens = [];
+    await revokeCredential(operator, credential.id);
+  });
+
+export const erase = (draft: { merchant: number; which: number }): Command =>
+  command('erase', draft, async (world, { operator }) => {
+    const merchant = world.merchants[draft.merchant % world.merchants.length];
+    const rows = [...(merchant?.customers.values() ?? [])];
+    const row = rows[draft.which % rows.length];
+    if (merchant === undefined || row === undefined) return;
+    const id = String(row.id);
+    const deed = { action: 'customer.erase', merchant_id: merchant.id, customer_id: id } as const;
+    const now = new Date().toISOString();
+    await transact(operator.writer, deed, [eraseCustomer(merchant.id as MerchantId, id, now)]);
+    merchant.erased.add(id);
+    // Another one may have it now.
+    merchant.customers.set(id, { ...row, external_id: null });
+  });
+
+function liveCredential({ credentials }: World, n: number): Credential | undefined {
+  const live = credentials.filter(({ tokens }) => tokens.length > 0);
+  return live[n % live.length];
+}
+
+function placesOf({ locations }: Merchant, wanted: Grant['locations']): 'all' | readonly string[] {
+  if (wanted === 'all') return 'all';
+  const ids = [...locations.keys()];
+  const chosen = wanted.flatMap((n) => ids[n % ids.length] ?? []);
+  return [...new Set(chosen)].sort();
+}

@@ -1,0 +1,92 @@
+// Lists, a page at a time: to the end at once, or as far as some page, to be gone on from later by
+// whoever, after whatever has happened in between.
+
+import { expect } from 'vitest';
+import { adoptTimes, plain, readAnswer, refusalAnswer } from './answers.ts';
+import { type Command, command, type Real } from './commands.ts';
+import { callerOf, type ListDraft, listOf } from './drafts.ts';
+import { refusalOfCaller } from './rules.ts';
+import { entries, following, scopes, sortKey } from './views.ts';
+import type { Caller, List, World } from './world.ts';
+
+export const list = (
+  draft: ListDraft & { by: number; limits: readonly number[]; pages: number },
+): Command =>
+  command('list', draft, async (world, real) => {
+    const caller = callerOf(world, draft.by);
+    const wanted = listOf(world, caller.credential, draft);
+    await turnPages(world, real, { caller, list: wanted, ...draft });
+  });
+
+export const goOn = (draft: {
+  by: number;
+  which: number;
+  limits: readonly number[];
+  pages: number;
+}): Command =>
+  command('goOn', draft, async (world, real) => {
+    const bookmark = world.bookmarks[draft.which % world.bookmarks.length];
+    if (bookmark === undefined) return;
+    const caller = callerOf(world, draft.by);
+    if (caller.credential.merchant === bookmark.merchant) {
+      await turnPages(world, real, { caller, ...bookmark, ...draft });
+      return;
+    }
+    const answer = await ask(real, caller, bookmark.list, 1, bookmark.cursor);
+    const details = [{ field: 'query.cursor', code: 'malformed' }];
+    const foreign = { status: 400, code: 'invalid_cursor', details };
+    const refusal = refusalOfCaller(caller, scopes[bookmark.list.name]) ?? foreign;
+    expect(plain(answer)).toEqual(refusalAnswer(refusal));
+    real.note('a foreign cursor');
+  });
+
+interface Reading {
+  readonly caller: Caller;
+  readonly list: List;
+  readonly limits: readonly number[];
+  readonly pages: number;
+  readonly after?: string;
+  readonly cursor?: string;
+}
+
+async function turnPages(world: World, real: Real, reading: Reading): Promise<void> {
+  const { caller, list: wanted, limits, pages } = reading;
+  let { after, cursor } = reading;
+  for (let page = 0; page < pages; page += 1) {
+    const limit = limits[page % limits.length] ?? 50;
+    const { refusal, value } = entries(world, caller, wanted);
+    const answer = await ask(real, caller, wanted, limit, cursor);
+    if (refusal !== undefined) {
+      expect(plain(answer)).toEqual(refusalAnswer(refusal));
+      real.note(`list ${wanted.name} ${refusal.code}`);
+      return;
+    }
+    const rest = after === undefined ? value : following(wanted, value, after);
+    const rows = rest.slice(0, limit);
+    if (wanted.name === 'operations') adoptTimes(world.begun, rows, answer.body.data ?? []);
+    expect(plain(answer)).toEqual(readAnswer(rows));
+    const last = rows.at(-1);
+    const hasMore = rest.length > limit && last !== undefined;
+    expect('next_cursor' in answer.body.meta, 'there is a next cursor').toBe(hasMore);
+    real.note(`list ${wanted.name} ${page === 0 && cursor === undefined ? 'first' : 'next'} page`);
+    if (!hasMore) return;
+    after = sortKey(wanted, last);
+    cursor = answer.body.meta.next_cursor;
+  }
+  if (after === undefined || cursor === undefined) return;
+  const { merchant } = caller.credential;
+  world.bookmarks.push({ merchant, list: wanted, after, cursor });
+}
+
+function ask(real: Real, caller: Caller, wanted: List, limit: number, cursor?: string) {
+  const query = new URLSearchParams([...wanted.query] as [string, string][]);
+  query.set('limit', String(limit));
+  if (cursor !== undefined) query.set('cursor', cursor);
+  const path = `${folderOf(wanted)}?${query}`;
+  return real.send(caller, 'GET', path, wanted.key === undefined ? {} : { key: wanted.key });
+}
+
+function folderOf({ name, id }: List): string {
+  if (name === 'product levels') return `/products/${id}/levels`;
+  return name === 'levels' || name === 'movements' ? `/inventory/${name}` : `/${name}`;
+}

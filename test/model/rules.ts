@@ -1,0 +1,248 @@
+// What becomes of a write, in the order in which the interface judges it: caller, scope, location,
+// key, fields, path, state.
+
+import type { OperationType } from '../../src/core/contract.ts';
+import type { Scope } from '../../src/core/principal.ts';
+import type { JsonObject, JsonValue } from '../../src/http/wire/json.ts';
+import { defaults, type Noun, spoilt } from '../support/bodies.ts';
+import {
+  type Bound,
+  binding,
+  type Caller,
+  type Credential,
+  isSameRequest,
+  type Merchant,
+  quantityOf,
+  reaches,
+  sorted,
+  unitsOf,
+  type World,
+  type Write,
+} from './world.ts';
+
+/** A detail without its words. */
+export type Detail = JsonObject;
+
+export interface Refusal {
+  readonly status: number;
+  readonly code: string;
+  readonly details: readonly Detail[];
+}
+
+/** What the service chooses for a write. */
+export interface Minted {
+  readonly id: string;
+  readonly at: string;
+  readonly operation: string;
+}
+
+export type Verdict =
+  /** Nothing is bound. */
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
+  /** The key is bound to a refusal. */
+  | { readonly kind: 'rejected'; readonly refusal: Refusal }
+  /** The key is bound to what was written: done once, and shown. */
+  | { readonly kind: 'done'; readonly does: (minted: Minted) => JsonObject }
+  | { readonly kind: 'replayed'; readonly bound: Bound };
+
+export const nounOf = (type: OperationType): Noun | 'inventory' =>
+  type.split('.')[0] as Noun | 'inventory';
+export const isCreate = (type: OperationType): boolean => type.endsWith('.create');
+export const isChange = (type: OperationType): boolean => type.endsWith('.update');
+
+export function judge(world: World, caller: Caller, write: Write, key: string): Verdict {
+  const { credential } = caller;
+  const refusal =
+    refusalOfCaller(caller, `${nounOf(write.type)}.write`) ?? refusalOfPlace(credential, write);
+  if (refusal !== undefined) return { kind: 'refused', refusal };
+  const bound = world.bound.get(binding(credential, write, key));
+  if (bound !== undefined) {
+    if (write.spoil === undefined && isSameRequest(write, bound.write)) {
+      return { kind: 'replayed', bound };
+    }
+    const code = 'idempotency_key_reused';
+    const detail = { field: 'header.idempotency-key', code, operation_id: bound.operation };
+    return { kind: 'refused', refusal: { status: 409, code, details: [detail] } };
+  }
+  const { merchant } = credential;
+  const unbound = refusalOfFields(write) ?? refusalOfPath(merchant, write);
+  if (unbound !== undefined) return { kind: 'refused', refusal: unbound };
+  if (write.type === 'inventory.adjust') return adjust(credential, write);
+  const noun = nounOf(write.type) as Noun;
+  return isCreate(write.type) ? create(merchant, noun, write) : change(merchant, noun, write);
+}
+
+export function refusalOfCaller(caller: Caller, scope: string | null): Refusal | undefined {
+  if (!caller.isLive) return { status: 401, code: 'invalid_token', details: [] };
+  if (scope === null || caller.credential.scopes.includes(scope as Scope)) return undefined;
+  const code = 'insufficient_scope';
+  return { status: 403, code, details: [{ code, scope }] };
+}
+
+export const notGranted: Refusal = { status: 403, code: 'location_not_granted', details: [] };
+export const notFound: Refusal = { status: 404, code: 'not_found', details: [] };
+export const erased: Refusal = { status: 410, code: 'resource_erased', details: [] };
+
+/** What is sent: the body, with the member that was spoilt. */
+export const sentBody = ({ body, spoil }: Write): JsonObject =>
+  spoil === undefined ? body : spoilt(body, spoil);
+
+/** A location that is named must be granted, whatever else is wrong. */
+function refusalOfPlace(credential: Credential, write: Write): Refusal | undefined {
+  const { type, id } = write;
+  if (type === 'locations.update') return reaches(credential, id) ? undefined : notFound;
+  if (type === 'locations.create') return credential.locations === 'all' ? undefined : notGranted;
+  if (type !== 'inventory.adjust') return undefined;
+  const named = sentBody(write).location_id;
+  if (typeof named !== 'string' || named === '' || named.length > 64) return undefined;
+  const isThere = credential.merchant.locations.has(named) && reaches(credential, named);
+  return isThere ? undefined : notGranted;
+}
+
+function refusalOfFields({ spoil }: Write): Refusal | undefined {
+  if (spoil === undefined) return undefined;
+  const { field, code, allowed } = spoil;
+  const detail = { field, code, ...(allowed === undefined ? {} : { allowed: [...allowed] }) };
+  return { status: 422, code: 'validation_failed', details: [detail] };
+}
+
+function refusalOfPath(merchant: Merchant, { type, id }: Write): Refusal | undefined {
+  if (!isChange(type)) return undefined;
+  if (!merchant[nounOf(type) as Noun].has(id)) return notFound;
+  return merchant.erased.has(id) ? erased : undefined;
+}
+
+function create(merchant: Merchant, noun: Noun, { body }: Write): Verdict {
+  const whole = { ...body, status: 'active', version: 1 };
+  return (
+    taken(merchant, noun, '', whole) ??
+    done(({ id, at }) => {
+      const row = { ...whole, id, created_at: at, updated_at: at };
+      merchant[noun].set(id, row);
+      return row;
+    })
+  );
+}
+
+function change(merchant: Merchant, noun: Noun, { id, ifMatch, body }: Write): Verdict {
+  const row = merchant[noun].get(id) ?? {};
+  if (ifMatch !== undefined && ifMatch !== row.version) {
+    const code = 'precondition_failed';
+    const detail = { field: 'header.if-match', code, current_version: row.version ?? null };
+    return rejected(412, code, [detail]);
+  }
+  const next = changed(noun, row, body);
+  const hasMoved = [...merchant.movements.values()].some((one) => one.product_id === id);
+  if (noun === 'products' && hasMoved && sorted(next.unit) !== sorted(row.unit)) {
+    return rejected(422, 'validation_failed', [{ field: 'unit', code: 'value_not_allowed' }]);
+  }
+  if (sorted(next) === sorted(row)) return done(() => row);
+  return (
+    taken(merchant, noun, id, next) ??
+    done(({ at }) => {
+      const revised = { ...next, version: Number(row.version) + 1, updated_at: at };
+      merchant[noun].set(id, revised);
+      return revised;
+    })
+  );
+}
+
+/** Null clears a member, or takes it back to its default; metadata is merged, null deletes. */
+function changed(noun: Noun, row: JsonObject, patch: JsonObject): JsonObject {
+  const next = { ...row };
+  for (const [name, value] of Object.entries(patch)) {
+    next[name] = value ?? defaults[noun][name] ?? null;
+    if (name === 'metadata' && value !== null) {
+      const pairs = { ...(row.metadata as JsonObject), ...(value as JsonObject) };
+      next.metadata = Object.fromEntries(Object.entries(pairs).filter(([, one]) => one !== null));
+    }
+  }
+  return next;
+}
+
+const uniqueFields = ['sku', 'code', 'external_id'];
+
+/** What another row of the merchant holds already. */
+function taken(merchant: Merchant, noun: Noun, id: string, row: JsonObject): Verdict | undefined {
+  const holders = [...merchant[noun].values()].filter((other) => other.id !== id);
+  const fields = uniqueFields.filter(
+    (field) =>
+      typeof row[field] === 'string' && holders.some((other) => other[field] === row[field]),
+  );
+  const [first] = fields;
+  if (first === undefined) return undefined;
+  const details = fields.map((field) => ({ field, code: `${field}_taken` }));
+  return rejected(422, `${first}_taken`, details);
+}
+
+function adjust({ merchant, id: credential }: Credential, { body }: Write): Verdict {
+  const place = `${body.product_id} ${body.location_id}`;
+  const level = merchant.levels.get(place);
+  const current = String(level?.quantity ?? '0');
+  const refusal = refusalOfAdjustment(merchant, body, current);
+  if (refusal !== undefined) return refusal;
+  const { product_id = null, location_id = null, target_quantity = null } = body;
+  const sequence = Number(level?.version ?? 0) + 1;
+  const { reason = null, note = null, reference = null } = body;
+  return done(({ id, at, operation }) => {
+    const movement = {
+      ...{ id, sequence, product_id, location_id, type: 'adjustment', reason, note, reference },
+      quantity_before: current,
+      quantity_delta: quantityOf(unitsOf(String(target_quantity)) - unitsOf(current)),
+      quantity_after: target_quantity,
+      operation_id: operation,
+      actor: { credential_id: credential, kind: 'personal_access_token', application_id: null },
+      recorded_at: at,
+    };
+    merchant.movements.set(id, movement);
+    merchant.levels.set(place, {
+      ...{ product_id, location_id, quantity: target_quantity, version: sequence },
+      ...{ last_movement_id: id, updated_at: at },
+    });
+    return shown(merchant, 'inventory.adjust', id);
+  });
+}
+
+function refusalOfAdjustment(
+  merchant: Merchant,
+  body: JsonObject,
+  current: string,
+): Verdict | undefined {
+  const refuse = (code: string, field: string, more: JsonObject = {}) =>
+    rejected(422, code, [{ field, code, ...more }]);
+  const product = merchant.products.get(String(body.product_id));
+  if (product === undefined) return refuse('product_not_found', 'product_id');
+  if (product.status === 'archived') return refuse('product_archived', 'product_id');
+  if (product.inventory_tracked === false) return refuse('inventory_not_tracked', 'product_id');
+  const { precision } = product.unit as { precision: number };
+  const tooFine = ['target_quantity', 'expected_quantity']
+    .filter((field) => placesOf(body[field]) > precision)
+    .map((field) => ({ field, code: 'too_many_decimal_places' }));
+  if (tooFine.length > 0) return rejected(422, 'validation_failed', tooFine);
+  const location = merchant.locations.get(String(body.location_id));
+  if (location?.status !== 'active') return refuse('location_inactive', 'location_id');
+  const now = { current_quantity: current };
+  if (body.expected_quantity !== null && body.expected_quantity !== current) {
+    return refuse('inventory_quantity_mismatch', 'expected_quantity', now);
+  }
+  if (body.target_quantity !== current) return undefined;
+  return refuse('inventory_no_change', 'target_quantity', now);
+}
+
+/** What an answer to a write shows: the resource as it is now, an adjustment with its level. */
+export function shown(merchant: Merchant, type: OperationType, id: string): JsonObject {
+  if (type !== 'inventory.adjust') return merchant[nounOf(type) as Noun].get(id) ?? {};
+  const movement = merchant.movements.get(id) ?? {};
+  const level = merchant.levels.get(`${movement.product_id} ${movement.location_id}`) ?? null;
+  return { ...movement, level };
+}
+
+const placesOf = (quantity: JsonValue | undefined): number =>
+  typeof quantity === 'string' ? (quantity.split('.')[1] ?? '').length : 0;
+
+const done = (does: (minted: Minted) => JsonObject): Verdict => ({ kind: 'done', does });
+
+const rejected = (status: number, code: string, details: readonly Detail[]): Verdict => ({
+  kind: 'rejected',
+  refusal: { status, code, details },
+});

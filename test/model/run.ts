@@ -1,0 +1,154 @@
+// Runs of the model against the service: real HTTP, real PostgreSQL, one run after another in one
+// database, each with merchants of its own. After a run its ledger is recomputed by the code behind
+// `tallybook verify`. What fails is shrunk, and told with the command that replays it.
+
+import { setTimeout } from 'node:timers/promises';
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import { DatabaseFailure } from '../../src/core/statement.ts';
+import { connectDatabase, type Database } from '../../src/database/connect.ts';
+import { verifyLedger } from '../../src/inventory/verify.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { Given } from '../support/given.ts';
+import { startNode } from '../support/service.ts';
+import { withoutLimits } from '../support/whole.ts';
+import type { Command, Real } from './commands.ts';
+import { anyCommand, closing, opening } from './generate.ts';
+import { newWorld, type World } from './world.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** What `npm run model` was asked for. */
+    modelRun: ModelRun | undefined;
+  }
+}
+
+export interface ModelRun {
+  readonly runs: number;
+  readonly seed: number;
+  /** The most commands of a run. */
+  readonly commands: number;
+  /** Of one failure, to see it again. */
+  readonly path: string | undefined;
+  readonly replay: string | undefined;
+}
+
+export interface OpenedService extends Real {
+  /** How often each outcome was seen. */
+  readonly outcomes: ReadonlyMap<string, number>;
+  close(): Promise<void>;
+}
+
+export async function openService(): Promise<OpenedService> {
+  const db = await createTestDatabase();
+  await withoutLimits(db);
+  const given = new Given(db);
+  const database = connectDatabase({ url: db.serviceUrl, writers: 1 });
+  let node = await startNode(db.serviceUrl);
+  const outcomes = new Map<string, number>();
+  const note = (outcome: string) => {
+    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+  };
+  return {
+    operator: patient(database),
+    outcomes,
+    send: async ({ token }, method, path, { body, ...ask } = {}) => {
+      const started = Date.now();
+      for (let isRetry = false; ; isRetry = true) {
+        const answer = await node.api.as(token).send(method, path, body, ask);
+        const isDefinite = answer.status !== 503 && answer.status !== 504;
+        if (isDefinite || Date.now() - started > patience) return { ...answer, isRetry };
+        note(`no definite answer: ${answer.status}`);
+        await setTimeout(pause);
+      }
+    },
+    newMerchant: (name) => given.merchant(name),
+    restart: async () => {
+      await node.stop();
+      node = await startNode(db.serviceUrl);
+    },
+    note,
+    close: async () => {
+      await node.stop();
+      await database.close();
+      await db.drop();
+    },
+  };
+}
+
+/** On a machine with much else to do nothing is wrong with a service that says so. */
+const patience = 60_000;
+const pause = 200;
+
+/** For the operator: a connection that is not there in time is asked for again. */
+function patient({ reader, writer }: Database): Real['operator'] {
+  const again = async <T>(work: () => Promise<T>): Promise<T> => {
+    const started = Date.now();
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        const isAway = error instanceof DatabaseFailure && error.kind === 'away';
+        if (!isAway || Date.now() - started > patience) throw error;
+        await setTimeout(pause);
+      }
+    }
+  };
+  return {
+    reader: { query: (statement) => again(() => reader.query(statement)) },
+    writer: { connect: () => again(() => writer.connect()) },
+  };
+}
+
+/** These commands, in this order, with what each run begins and ends with. */
+export async function runCommands(real: Real, commands: Iterable<Command>): Promise<void> {
+  const world = newWorld();
+  for (const command of opening()) await command.run(world, real);
+  await fc.asyncModelRun(() => ({ model: world, real }), commands);
+  for (const command of closing()) await command.run(world, real);
+  await verify(world, real);
+}
+
+/** Levels equal their ledger, nothing is pending, and nothing is there that nobody sent. */
+async function verify(world: World, { operator }: Real): Promise<void> {
+  for (const merchant of world.merchants) {
+    const { id } = merchant;
+    expect(await verifyLedger(operator.writer, { merchant: id })).toEqual({
+      ok: true,
+      levels: merchant.levels.size,
+      movements: merchant.movements.size,
+      differences: [],
+    });
+  }
+}
+
+/** @throws Error with the shortest commands found that fail, and how to run them again. */
+export async function checkModel(real: Real, asked: ModelRun): Promise<void> {
+  const { runs, seed, commands, path, replay } = asked;
+  const constraints = { maxCommands: commands, size: 'max' as const };
+  const any = fc.commands<World, Real, false>([anyCommand], {
+    ...constraints,
+    ...(replay === undefined ? {} : { replayPath: replay }),
+  });
+  const property = fc.asyncProperty(any, (made) => runCommands(real, made as Iterable<Command>));
+  const result = await fc.check(property, {
+    numRuns: runs,
+    seed,
+    ...(path === undefined ? {} : { path, endOnFailure: true }),
+  });
+  if (!result.failed) return;
+  const failing = String(result.counterexample?.[0]);
+  const replayPath = /\/\*replayPath="([^"]*)"\*\//.exec(failing)?.[1] ?? '';
+  const found = `--seed ${result.seed} --path ${result.counterexamplePath}`;
+  const again = `npm run model -- ${found} --replay '${replayPath}' --commands ${commands}`;
+  const steps = failing.replace(/\s*\/\*.*\*\//, '').replaceAll('),', '),\n  ');
+  const cause = result.errorInstance;
+  const why = cause instanceof Error ? cause.message : String(cause);
+  const lines = [
+    'the service is not what the model says it is:',
+    why,
+    `after\n  ${steps}`,
+    `again: ${again}`,
+  ];
+  throw new Error(lines.join('\n\n'), { cause });
+}

@@ -1,0 +1,155 @@
+// What reads show: for each list the entries that its caller may see, by its filters and in its
+// order; and single resources.
+
+import type { JsonObject } from '../../src/http/wire/json.ts';
+import { erased, notFound, notGranted, type Refusal, refusalOfCaller } from './rules.ts';
+import { type Caller, type Credential, type List, reaches, type World } from './world.ts';
+
+export type View<T> =
+  | { readonly refusal: Refusal; readonly value?: never }
+  | { readonly refusal?: never; readonly value: T };
+
+/** What each list asks of its caller. */
+export const scopes = {
+  customers: 'customers.read',
+  products: 'products.read',
+  locations: 'locations.read',
+  levels: 'inventory.read',
+  'product levels': 'inventory.read',
+  movements: 'inventory.read',
+  operations: null,
+} as const;
+
+/** All entries of a list, before they are cut into pages. */
+export function entries(world: World, caller: Caller, list: List): View<JsonObject[]> {
+  const { credential } = caller;
+  const { merchant } = credential;
+  const refusal = refusalOfCaller(caller, scopes[list.name]);
+  if (refusal !== undefined) return { refusal };
+  const location = valuesOf(list, 'location_id')[0];
+  const isGranted =
+    location === undefined || (merchant.locations.has(location) && reaches(credential, location));
+  if (!isGranted) return { refusal: notGranted };
+  if (list.name === 'product levels' && !merchant.products.has(list.id)) {
+    return { refusal: notFound };
+  }
+  const value = visible(world, credential, list)
+    .filter((row) => matches(row, list))
+    .sort((a, b) => (sortKey(list, a) < sortKey(list, b) ? -1 : 1));
+  return { value: isDescending(list) ? value.reverse() : value };
+}
+
+/** What follows after an entry, whatever has happened since. */
+export function following(list: List, rows: readonly JsonObject[], after: string): JsonObject[] {
+  return rows.filter((row) =>
+    isDescending(list) ? sortKey(list, row) < after : sortKey(list, row) > after,
+  );
+}
+
+export function sortKey({ name }: List, row: JsonObject): string {
+  if (name === 'levels') return String(row.product_id);
+  return String(name === 'product levels' ? row.location_id : row.id);
+}
+
+function isDescending(list: List): boolean {
+  if (list.name === 'operations') return true;
+  return list.name === 'movements' && valuesOf(list, 'order')[0] !== 'asc';
+}
+
+const valuesOf = ({ query }: List, name: string): string[] =>
+  query.filter((pair) => pair[0] === name).map((pair) => pair[1]);
+
+function visible(world: World, credential: Credential, list: List): JsonObject[] {
+  const { merchant } = credential;
+  const rows = (from: ReadonlyMap<string, JsonObject>) => [...from.values()];
+  const isNear = (row: JsonObject) => reaches(credential, row.location_id);
+  switch (list.name) {
+    case 'customers':
+      return rows(merchant.customers).filter((row) => !merchant.erased.has(String(row.id)));
+    case 'products':
+      return rows(merchant.products);
+    case 'locations':
+      return rows(merchant.locations).filter((row) => reaches(credential, row.id));
+    case 'levels':
+      return rows(merchant.levels).filter(isNear);
+    case 'product levels':
+      return rows(merchant.levels).filter((row) => row.product_id === list.id && isNear(row));
+    case 'movements':
+      return rows(merchant.movements).filter(isNear);
+    case 'operations':
+      return list.key === undefined
+        ? rows(merchant.operations).filter((row) => isOperationSeen(credential, row))
+        : rows(merchant.operations).filter((row) => {
+            const name = `${credential.id} ${row.type} ${list.key}`;
+            return world.bound.get(name)?.operation === row.id;
+          });
+  }
+}
+
+/** One's own; with the scope others', as far as one may read what they wrote, and where. */
+function isOperationSeen({ id, scopes: held, ...credential }: Credential, row: JsonObject) {
+  if (row.credential_id === id) return true;
+  const reading = `${String(row.type).split('.')[0]}.read`;
+  const resource = row.resource as { id: string } | null;
+  const place = row.type === 'locations.create' ? resource?.id : row.location_id;
+  return (
+    held.includes('operations.read') &&
+    held.some((scope) => scope === reading) &&
+    (place === null || place === undefined || reaches({ id, scopes: held, ...credential }, place))
+  );
+}
+
+type Filter = (row: JsonObject, value: string) => boolean;
+
+/** A filter that is not here asks for a member of its own name. */
+const filters: Readonly<Record<string, Filter>> = {
+  order: () => true,
+  email: (row, value) => mailbox(String(row.email)) === mailbox(value),
+  updated_after: (row, value) => String(row.updated_at) >= value,
+  recorded_after: (row, value) => String(row.recorded_at) >= value,
+  recorded_before: (row, value) => String(row.recorded_at) < value,
+  q: (row, value) => {
+    const found = words(`${row.name} ${row.email ?? row.sku ?? ''}`);
+    const asked = words(value);
+    const hasAll = asked.every((beginning) => found.some((one) => one.startsWith(beginning)));
+    return asked.length > 0 && hasAll;
+  },
+};
+
+function matches(row: JsonObject, list: List): boolean {
+  return list.query.every(([name]) => {
+    const filter: Filter = filters[name] ?? ((one, value) => one[name] === value);
+    return valuesOf(list, name).some((value) => filter(row, value));
+  });
+}
+
+function mailbox(address: string): string {
+  const [local = '', domain = ''] = address.split('@');
+  return `${local}@${domain.toLowerCase()}`;
+}
+
+const words = (text: string): string[] =>
+  text
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .match(/[\p{L}\p{N}]+/gu) ?? [];
+
+export type Member = 'customers' | 'products' | 'locations' | 'movements' | 'operations';
+
+/** One resource by its ID. */
+export function member(caller: Caller, name: Member, id: string): View<JsonObject> {
+  const { credential } = caller;
+  const refusal = refusalOfCaller(caller, scopes[name]);
+  if (refusal !== undefined) return { refusal };
+  const { merchant } = credential;
+  const row = merchant[name].get(id);
+  const isSeen =
+    row !== undefined &&
+    (name !== 'locations' || reaches(credential, id)) &&
+    (name !== 'movements' || reaches(credential, row.location_id)) &&
+    (name !== 'operations' || isOperationSeen(credential, row));
+  if (!isSeen) return { refusal: notFound };
+  if (name === 'customers' && merchant.erased.has(id)) return { refusal: erased };
+  return { value: row };
+}

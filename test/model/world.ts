@@ -1,0 +1,178 @@
+// The state of the model: what GET would show, and what was sent. It knows no tables, no batches
+// and no locks: one request at a time, and maps. What only the service can choose (IDs, times) the
+// model takes from its answers, once.
+
+import type { OperationType } from '../../src/core/contract.ts';
+import type { Scope } from '../../src/core/principal.ts';
+import type { JsonObject } from '../../src/http/wire/json.ts';
+import type { Noun, Spoil } from '../support/bodies.ts';
+
+/** Resources as they are shown, by ID, in the order in which they were made. */
+export type Rows = Map<string, JsonObject>;
+
+export interface Merchant extends Readonly<Record<Noun, Rows>> {
+  readonly id: string;
+  readonly name: string;
+  readonly movements: Rows;
+  /** By product and location. */
+  readonly levels: Rows;
+  /** The time of one is null until it was read. */
+  readonly operations: Rows;
+  /** Customers. */
+  readonly erased: Set<string>;
+}
+
+export interface Credential {
+  readonly merchant: Merchant;
+  readonly id: string;
+  scopes: readonly Scope[];
+  locations: 'all' | readonly string[];
+  /** Those that are valid, the newest last. */
+  tokens: readonly string[];
+  /** Those that once were. */
+  ended: readonly string[];
+}
+
+/** Who sends a request: a credential by one of its tokens. */
+export interface Caller {
+  readonly credential: Credential;
+  readonly token: string;
+  readonly isLive: boolean;
+}
+
+/** What a write means. On a create the body has every member. */
+export interface Write {
+  readonly type: OperationType;
+  /** Of the path. */
+  readonly id: string;
+  readonly ifMatch: number | undefined;
+  readonly body: JsonObject;
+  /** One member is sent as something that its field refuses. */
+  readonly spoil?: Spoil | undefined;
+}
+
+/** What a key is bound to. */
+export interface Bound {
+  readonly write: Write;
+  readonly operation: string;
+  /** What was written. */
+  readonly resource: string;
+  /** The error as it was answered, if it was refused. */
+  readonly error: JsonObject | undefined;
+}
+
+/** A request that was sent, to be sent again. */
+export interface Sent {
+  readonly credential: Credential;
+  readonly write: Write;
+  readonly key: string;
+}
+
+/** A page that more follows, to be gone on from. */
+export interface Bookmark {
+  readonly merchant: Merchant;
+  readonly list: List;
+  /** The sort key of the last entry seen. */
+  readonly after: string;
+  readonly cursor: string;
+}
+
+export const listNames = [
+  'customers',
+  'products',
+  'locations',
+  'levels',
+  'product levels',
+  'movements',
+  'operations',
+] as const;
+
+export interface List {
+  readonly name: (typeof listNames)[number];
+  /** Of the path. */
+  readonly id: string;
+  readonly query: readonly (readonly [name: string, value: string])[];
+  /** An Idempotency-Key, where it is a filter. */
+  readonly key?: string;
+}
+
+export interface World {
+  /** In milliseconds. */
+  readonly begun: number;
+  readonly merchants: Merchant[];
+  readonly credentials: Credential[];
+  readonly sent: Sent[];
+  readonly bookmarks: Bookmark[];
+  readonly bound: Map<string, Bound>;
+  /** Every ID that the service ever chose: none is chosen twice. */
+  readonly ids: Set<string>;
+  keys: number;
+}
+
+export function newWorld(): World {
+  return {
+    begun: Date.now(),
+    merchants: [],
+    credentials: [],
+    sent: [],
+    bookmarks: [],
+    bound: new Map(),
+    ids: new Set(),
+    keys: 0,
+  };
+}
+
+export function newMerchant(id: string, name: string): Merchant {
+  return {
+    id,
+    name,
+    customers: new Map(),
+    products: new Map(),
+    locations: new Map(),
+    movements: new Map(),
+    levels: new Map(),
+    operations: new Map(),
+    erased: new Set(),
+  };
+}
+
+/** Each credential has keys of its own, and each type of operation. */
+export const binding = ({ id }: Credential, { type }: Write, key: string): string =>
+  `${id} ${type} ${key}`;
+
+export function reaches({ locations }: Credential, location: unknown): boolean {
+  return locations === 'all' || locations.some((id) => id === location);
+}
+
+/** Two writes are the same request when they mean the same. */
+export function isSameRequest(a: Write, b: Write): boolean {
+  return a.id === b.id && a.ifMatch === b.ifMatch && sorted(a.body) === sorted(b.body);
+}
+
+/** A JSON text that does not depend on the order of members. */
+export function sorted(value: unknown): string {
+  return JSON.stringify(value, (_, one: unknown) =>
+    typeof one === 'object' && one !== null && !Array.isArray(one)
+      ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : one,
+  );
+}
+
+/** Quantities are counted in hundred-thousandths. */
+export function unitsOf(text: string): bigint {
+  const [whole = '', fraction = ''] = text.split('.');
+  return BigInt(whole + fraction.padEnd(5, '0'));
+}
+
+export function quantityOf(units: bigint): string {
+  const digits = (units < 0n ? -units : units).toString().padStart(6, '0');
+  const text = `${digits.slice(0, -5)}.${digits.slice(-5)}`.replace(/\.?0+$/, '');
+  return units < 0n ? `-${text}` : text;
+}
+
+/** One of what there is; the smallest number is the first. Now and then something else. */
+export function pick(own: readonly string[], foreign: readonly string[], n: number): string {
+  const others = [...foreign.slice(0, 1), 'prod_01k9x3v7c2e4r8t1m5n6p0q9sa', 'x'];
+  const from = own.length === 0 || n >= 95 ? others : own;
+  return from[n % from.length] ?? '';
+}
