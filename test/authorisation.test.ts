@@ -7,6 +7,7 @@ import { idPrefixes, mintId } from '../src/core/id.ts';
 import { scopes } from '../src/core/principal.ts';
 import { type Answer, type Api, newKey } from './support/api.ts';
 import { matrix, oauthPaths, pages, type Row } from './support/matrix.ts';
+import { recordsOf } from './support/mirror.ts';
 import {
   type Case,
   type Change,
@@ -179,10 +180,10 @@ describe.each(cases)('$name', (one) => {
     for (const { locations, shows, expected } of kinds) {
       const { token } = await service.given.credential(own.merchant, { locations });
       const query = one.contract.kind === 'collection' ? { limit: '200' } : {};
-      const before = await recordsOf(own.merchant);
+      const before = await recordsOf(service.db, own.merchant);
       const answer = await ask(one, own, service.api.as(token), { query });
       expect([locations, outcome(answer)]).toEqual([locations, expected]);
-      if (answer.status >= 400) expect(await recordsOf(own.merchant)).toEqual(before);
+      if (answer.status >= 400) expect(await recordsOf(service.db, own.merchant)).toEqual(before);
       if (showsGranted !== true || answer.status >= 400) continue;
       const seen = new Set(JSON.stringify(answer.body.data).match(/loc_[0-9a-z]{26}/g));
       const asked = one.contract.path === '/inventory/levels' ? [first] : shows;
@@ -197,7 +198,7 @@ describe.each(cases)('$name', (one) => {
     const theirs = [customers, products, locations, movements, operations].flat();
     const kinds = Object.keys(idPrefixes) as (keyof typeof idPrefixes)[];
     const ids = [...theirs, merchant, credential, ...kinds.map((kind) => mintId(kind)), 'x'];
-    const before = await recordsOf(merchant);
+    const before = await recordsOf(service.db, merchant);
     const [here = ''] = shop.locations;
     const callers = [
       { api: await caller(), otherwise: ok },
@@ -217,7 +218,7 @@ describe.each(cases)('$name', (one) => {
         expect([place, new Set(answers.map(words)).size]).toEqual([place, 1]);
       }
     }
-    expect(await recordsOf(merchant)).toEqual(before);
+    expect(await recordsOf(service.db, merchant)).toEqual(before);
   });
 
   test('does not meet the names and keys of another merchant', async () => {
@@ -277,17 +278,6 @@ async function twins(one: Case, place: string): Promise<{ theirs: Answer; ours: 
   const ask = (at: Shop) => ({ key, body: { ...freshBody(one, at), ...named } });
   const theirs = await send(one, foreign, foreign.api, ask(foreign));
   return { theirs, ours: await send(one, shop, shop.api, ask(shop)) };
-}
-
-/** A fingerprint of all that a merchant has. */
-async function recordsOf(merchant: string): Promise<unknown> {
-  const owned = 'customers products locations inventory_levels inventory_movements operations';
-  const queries = owned.split(' ').map(
-    (table) =>
-      `select '${table}' as name, count(*), md5(string_agg(t::text, '|' order by t::text)) as sum
-       from ${table} t where merchant_id = $1`,
-  );
-  return service.db.sql(queries.join(' union all '), [merchant]);
 }
 
 describe.each(collections.filter((one) => rowOf(one).showsGranted))('$name', (one) => {

@@ -53,6 +53,27 @@ async function pages(caller: Api, path: string): Promise<Answer[]> {
 const itemsOf = (answers: readonly Answer[]) => answers.flatMap((answer) => answer.body.data);
 
 describe('levels', () => {
+  test('show what was adjusted the moment before, in every list and every time', async () => {
+    const shop = await service.given.merchant();
+    const own = service.api.as((await service.given.credential(shop)).token);
+    const pair = {
+      product_id: await service.given.product(shop),
+      location_id: await service.given.location(shop),
+    };
+    const lists = [
+      `/inventory/levels?location_id=${pair.location_id}`,
+      `/products/${pair.product_id}/levels`,
+    ];
+    for (let target = 1; target <= 5; target += 1) {
+      const change = { ...pair, target_quantity: `${target}`, reason: 'correction' };
+      expect((await own.post('/inventory/adjustments', change)).status).toBe(201);
+      for (const list of lists) {
+        const [level] = (await own.get(list)).body.data;
+        expect([list, level?.quantity, level?.version]).toEqual([list, String(target), target]);
+      }
+    }
+  });
+
   test('of a location are listed by product, each exactly once over all pages', async () => {
     const found = await pages(api, `/inventory/levels?location_id=${store}&limit=5`);
     expect(found.map((page) => page.body.data.length)).toEqual([5, 5, 2]);

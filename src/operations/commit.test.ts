@@ -115,6 +115,54 @@ describe('a BEGIN that failed', () => {
   });
 });
 
+describe('a connection lost before COMMIT', () => {
+  test('is made up for by the same operation, and once', async () => {
+    const body = await adjustment();
+    await api.post(path, { ...body, target_quantity: '1' });
+    const session = await service.db.session();
+    await session.query('begin');
+    await session.query('select 1 from inventory_levels where product_id = $1 for update', [
+      body.product_id,
+    ]);
+    const answering = api.post(path, body);
+    const cut = `select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`;
+    await expect.poll(() => service.db.sql(cut)).toHaveLength(1);
+    await session.query('rollback');
+    const answer = await answering;
+    expect([answer.status, answer.headers.get('idempotent-replayed')]).toEqual([201, null]);
+    const { operation_id } = answer.body.meta;
+    const operation = await api.get(`/operations/${operation_id}`);
+    expect(operation.body.data?.resource?.id).toBe(answer.body.data.id);
+    const movements = await movementsOf(body.product_id);
+    expect(movements).toHaveLength(2);
+    expect(movements).toContainEqual({ id: answer.body.data.id, operation_id });
+  });
+});
+
+describe('a commit', () => {
+  test('is flushed before it is answered, whatever the batch may set for itself', async () => {
+    // Looked at in the very transaction, after everything that it does.
+    await service.db.sql(`
+      create function require_flush() returns trigger language plpgsql as $$
+      begin
+        if current_setting('synchronous_commit') <> 'on' or current_setting('fsync') <> 'on' then
+          raise exception 'would be answered before it is on disk';
+        end if;
+        return null;
+      end $$;
+      create constraint trigger flushed after insert on operations
+        deferrable initially deferred for each row execute function require_flush();`);
+    try {
+      const customer = { name: 'Ada', email: 'ada@example.com' };
+      expect((await api.post(path, await adjustment())).status).toBe(201);
+      expect((await api.post('/customers', customer)).status).toBe(201);
+    } finally {
+      await service.db.sql('drop trigger flushed on operations; drop function require_flush()');
+    }
+  });
+});
+
 describe('a database that falls silent without a word', () => {
   test('costs the requests that met it, and no worker', { timeout: 60_000 }, async () => {
     const bodies = await Promise.all([adjustment(), adjustment('6')]);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Api, newKey } from '../../test/support/api.ts';
+import { mirrorOf } from '../../test/support/mirror.ts';
 import { startNode, startService, type TestService } from '../../test/support/service.ts';
 
 let service: TestService;
@@ -129,6 +130,21 @@ describe('one key', () => {
       operations.add(answer.body.meta.operation_id);
     }
     expect(operations.size).toBe(4);
+  });
+
+  test('is independent per merchant, though the IDs of its credentials are the same', async () => {
+    const owner = await service.given.merchant();
+    const { token } = await service.given.credential(owner);
+    const mirror = await mirrorOf(service.db, owner, [token]);
+    const key = newKey();
+    const operations = new Set<string>();
+    for (const one of [token, ...mirror.tokens]) {
+      const api = service.api.as(one);
+      const answer = await api.post('/products', { name: 'Rye' }, { key });
+      expect([answer.status, answer.headers.get('idempotent-replayed')]).toEqual([201, null]);
+      operations.add(answer.body.meta.operation_id);
+    }
+    expect(operations.size).toBe(2);
   });
 });
 

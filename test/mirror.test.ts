@@ -1,0 +1,282 @@
+// Two merchants whose records have the very same IDs, those of their credentials included: each
+// reads, writes, locks and replays its own.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { commitAll } from '../src/access/transact.ts';
+import type { MerchantId } from '../src/core/principal.ts';
+import { eraseCustomer } from '../src/customers/store.ts';
+import { connectDatabase, type Database } from '../src/database/connect.ts';
+import { hashKey } from '../src/operations/fingerprint.ts';
+import { type Answer, newKey } from './support/api.ts';
+import { mirrorOf, recordsOf } from './support/mirror.ts';
+import { startService, type TestService } from './support/service.ts';
+import { freshBody, openShop, type Shop, send, withoutRequestId, writes } from './support/shop.ts';
+
+/** One of the two, and the other one. */
+interface Side extends Shop {
+  readonly credential: string;
+}
+
+const path = '/inventory/adjustments';
+const past = '2020-01-01T00:00:00Z';
+
+let service: TestService;
+let database: Database;
+let shop: Side;
+let mirror: Side;
+let sides: readonly (readonly [Side, Side])[];
+/** What the shop was shown by each path while it was alone. */
+let alone: ReadonlyMap<string, unknown>;
+
+beforeAll(async () => {
+  service = await startService();
+  database = connectDatabase({ url: service.db.serviceUrl, writers: 1 });
+  const opened = await openShop(service);
+  await furnish(opened);
+  const own = await opened.api.get('/credential');
+  shop = { ...opened, credential: own.body.data.id };
+  const shown = pathsOf(shop).map(async (one) => [one, await shownTo(shop, one)] as const);
+  alone = new Map(await Promise.all(shown));
+  const { merchant, tokens } = await mirrorOf(service.db, shop.merchant, [shop.token]);
+  const [token = ''] = tokens;
+  mirror = { ...shop, merchant, token, api: service.api.as(token) };
+  sides = [
+    [shop, mirror],
+    [mirror, shop],
+  ];
+});
+afterAll(async () => {
+  await database.close();
+  await service.stop();
+});
+
+/** Something for every filter to find. */
+async function furnish({ api, customers, products, locations }: Shop): Promise<void> {
+  await api.patch(`/customers/${customers[0]}`, { external_id: 'C-1' });
+  const names = { sku: 'P-1', barcode: '4006381333931', external_id: 'P-1' };
+  await api.patch(`/products/${products[0]}`, names);
+  await api.patch(`/locations/${locations[0]}`, { code: 'L-1' });
+}
+
+function pathsOf({ customers, products, locations, movements, operations }: Shop): string[] {
+  const filtered = {
+    '/customers': [
+      'status=active',
+      'external_id=C-1',
+      'email=customer.1@example.com',
+      'q=customer',
+    ],
+    '/products': [
+      'status=active',
+      'sku=P-1',
+      'barcode=4006381333931',
+      'external_id=P-1',
+      'q=product',
+    ],
+    '/locations': ['status=active', 'code=L-1'],
+    [`/inventory/levels?location_id=${locations[0]}`]: [
+      `product_id=${products[0]}`,
+      `updated_after=${past}`,
+    ],
+    '/inventory/movements': [
+      ...['order=asc', 'reason=correction', `recorded_after=${past}`],
+      `product_id=${products[0]}`,
+      `location_id=${locations[0]}`,
+      `operation_id=${operations.at(-1)}`,
+    ],
+    '/operations': ['type=customers.create', 'status=succeeded'],
+  };
+  return [
+    ...Object.entries(filtered).flatMap(([list, filters]) => [
+      list,
+      ...filters.map((filter) => `${list}${list.includes('?') ? '&' : '?'}${filter}`),
+    ]),
+    ...['/customers', '/products'].map((list) => `${list}?updated_after=${past}`),
+    ...customers.map((id) => `/customers/${id}`),
+    ...products.flatMap((id) => [`/products/${id}`, `/products/${id}/levels`]),
+    ...locations.map((id) => `/locations/${id}`),
+    ...movements.map((id) => `/inventory/movements/${id}`),
+    ...operations.map((id) => `/operations/${id}`),
+    '/credential',
+  ];
+}
+
+async function shownTo({ api }: Shop, one: string): Promise<unknown> {
+  const answer = await api.get(one);
+  expect([one, answer.status]).toEqual([one, 200]);
+  const { data } = answer.body;
+  return one === '/credential' ? { id: data.id, merchant: data.merchant } : data;
+}
+
+/** What the mirror shows where the shop shows this. */
+function mirrored(value: unknown, name = ''): unknown {
+  if (Array.isArray(value)) return value.map((one) => mirrored(one));
+  if (typeof value === 'object' && value !== null) {
+    const members = Object.entries(value).map(([key, member]) => [key, mirrored(member, key)]);
+    return Object.fromEntries(members);
+  }
+  if (value === shop.merchant) return mirror.merchant;
+  if (name === 'name') return `Mirror ${value}`;
+  if (name === 'request_id') return `req_${'0'.repeat(26)}`;
+  const isOfStart = name === 'quantity_before';
+  return name.startsWith('quantity') && !isOfStart ? String(Number(value) + 2) : value;
+}
+
+const isReplay = (answer: Answer): boolean => answer.headers.get('idempotent-replayed') === 'true';
+
+const adjustment = (product = '', location = '', target = '9') => ({
+  product_id: product,
+  location_id: location,
+  target_quantity: target,
+  reason: 'correction',
+});
+
+test('each reads its own, by every path and filter', async () => {
+  for (const one of pathsOf(shop)) {
+    const before = alone.get(one);
+    expect(Array.isArray(before) ? before : [before], one).not.toEqual([]);
+    expect([one, await shownTo(shop, one)]).toEqual([one, before]);
+    expect([one, await shownTo(mirror, one)]).toEqual([one, mirrored(before)]);
+  }
+});
+
+test('each sees the one operation of its key, and those of others as far as it may', async () => {
+  const key = newKey();
+  const ask = { headers: { 'idempotency-key': key } };
+  const listed = '/operations?type=customers.create';
+  for (const [one, other] of sides) {
+    expect((await one.api.get(listed, ask)).body.data).toEqual([]);
+    const body = { name: 'Ada', email: 'ada@example.com' };
+    const { meta } = (await one.api.post('/customers', body, { key })).body;
+    const ids = (answer: Answer) => answer.body.data.map(({ id }: { id: string }) => id);
+    expect(ids(await one.api.get(listed, ask))).toEqual([meta.operation_id]);
+    expect((await other.api.get(`/operations/${meta.operation_id}`)).status).toBe(404);
+  }
+});
+
+describe.each(writes)('$name', (write) => {
+  test('changes one of them and not the other, once for each of them', async () => {
+    const key = newKey();
+    const ok = write.method === 'POST' ? 201 : 200;
+    for (const [one, other] of sides) {
+      const before = await recordsOf(service.db, other.merchant);
+      const change = { key, body: freshBody(write, one) };
+      const done = await send(write, one, one.api, change);
+      expect([done.status, isReplay(done)]).toEqual([ok, false]);
+      const again = await send(write, one, one.api, change);
+      expect([again.status, isReplay(again)]).toEqual([ok, true]);
+      expect(withoutRequestId(again)).toEqual(withoutRequestId(done));
+      expect(await recordsOf(service.db, other.merchant)).toEqual(before);
+    }
+  });
+});
+
+test('a pair that neither has had is made for one of them only', async () => {
+  const body = adjustment(shop.products[2], shop.locations[2]);
+  for (const [one, other] of sides) {
+    const before = await recordsOf(service.db, other.merchant);
+    const answer = await one.api.post(path, body);
+    expect([answer.status, answer.body.data?.sequence]).toEqual([201, 1]);
+    expect(await recordsOf(service.db, other.merchant)).toEqual(before);
+  }
+});
+
+test('a lock on all that one of them has holds up nobody at the other', async () => {
+  const [product, location] = [shop.products[0], shop.locations[0]];
+  for (const [one, other] of sides) {
+    const session = await service.db.session();
+    await session.query('begin');
+    for (const table of ['customers', 'products', 'locations', 'inventory_levels']) {
+      await session.query(`select from ${table} where merchant_id = $1 for update`, [
+        other.merchant,
+      ]);
+    }
+    const answers: [string, Answer][] = [];
+    for (const write of writes) answers.push([write.name, await send(write, one, one.api)]);
+    for (const status of ['archived', 'active']) {
+      answers.push([status, await one.api.patch(`/products/${product}`, { status })]);
+    }
+    const body = adjustment(product, location, String(100 + Math.floor(Math.random() * 1e6)));
+    answers.push(['adjust', await one.api.post(path, body)]);
+    await session.query('rollback');
+    for (const [name, { status }] of answers) expect([name, status < 300]).toEqual([name, true]);
+  }
+});
+
+test('the operator erases a customer of one of them and not of the other', async () => {
+  const { id } = (await shop.api.post('/customers', { name: 'Eve', email: 'e@x.org' })).body.data;
+  const copy = await mirrorOf(service.db, shop.merchant);
+  const before = await recordsOf(service.db, copy.merchant);
+  const erase = eraseCustomer(shop.merchant as MerchantId, id, new Date().toISOString());
+  const [rows] = await commitAll(database.writer, [erase]);
+  expect(rows).toHaveLength(1);
+  expect(await recordsOf(service.db, copy.merchant)).toEqual(before);
+});
+
+describe('what a key is bound to', () => {
+  const type = 'customers.create' as const;
+  const body = { name: 'Ada', email: 'ada@example.com' };
+
+  /** As authentication looks it up, and as the write path does after a collision. */
+  async function boundTo({ merchant, credential, token }: Side, key: string) {
+    const keyHash = hashKey(key);
+    const { edge, dispatcher } = service.service;
+    const caller = await edge.authenticator.authenticate(token, undefined, { type, keyHash });
+    const identity = { merchant: merchant as MerchantId, credentialId: credential, type, keyHash };
+    const known = await dispatcher.lookUp(identity);
+    return [caller?.bound?.id, known?.id];
+  }
+
+  test('is found for each of them, among all keys of both', async () => {
+    for (const [one, other] of sides) {
+      const key = newKey();
+      const { meta } = (await one.api.post('/customers', body, { key })).body;
+      expect(await boundTo(one, key)).toEqual([meta.operation_id, meta.operation_id]);
+      expect(await boundTo(other, key)).toEqual([undefined, undefined]);
+    }
+  });
+
+  test('is nothing at a merchant without keys, though the next has bound this one', async () => {
+    const { first, second } = await neighbours();
+    const key = newKey();
+    await second.api.post('/customers', body, { key });
+    expect(await boundTo(first, key)).toEqual([undefined, undefined]);
+    const answer = await first.api.post('/customers', body, { key });
+    expect([answer.status, isReplay(answer)]).toEqual([201, false]);
+  });
+});
+
+test('the first movement of a level follows none of the merchant before', async () => {
+  const { first, second, product, location } = await neighbours();
+  for (const { api } of [first, second]) {
+    const answer = await api.post(path, adjustment(product, location));
+    expect([answer.status, answer.body.data?.sequence]).toEqual([201, 1]);
+  }
+});
+
+/** Two that come right after each other in every index, with one product and location each. */
+async function neighbours() {
+  const merchant = await service.given.merchant();
+  const { id: credential, token } = await service.given.credential(merchant);
+  const product = await service.given.product(merchant);
+  const location = await service.given.location(merchant);
+  const copy = await mirrorOf(service.db, merchant, [token]);
+  const side = (of: string, by = ''): Side => {
+    return { ...shop, merchant: of, credential, token: by, api: service.api.as(by) };
+  };
+  const both = [side(merchant, token), side(copy.merchant, copy.tokens[0])];
+  const [first = shop, second = shop] = both.sort((a, b) => (a.merchant < b.merchant ? -1 : 1));
+  return { first, second, product, location };
+}
+
+test('not even by the hand of the owner can a level end at a movement of the other', async () => {
+  for (const [one, other] of sides) {
+    const [product, location] = [shop.products[one === shop ? 1 : 2], shop.locations[0]];
+    const { body } = await other.api.post(path, adjustment(product, location, '33'));
+    const statement = `update inventory_levels set sequence = $4, quantity = 33,
+      last_movement_id = $5 where merchant_id = $1 and product_id = $2 and location_id = $3`;
+    const { id, sequence } = body.data;
+    const values = [one.merchant, product, location, sequence, id];
+    await expect(service.db.sql(statement, values)).rejects.toThrow('differs from its last');
+  }
+});

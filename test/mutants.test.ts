@@ -1,0 +1,40 @@
+// The mutants of `npm run mutants` as a list that cannot rot: each still applies to the product as
+// it is, and every condition on the merchant has one.
+
+import { describe, expect, test } from 'vitest';
+import { harmless } from './mutants/harmless.ts';
+import { keyMutants } from './mutants/keys.ts';
+import { ledgerMutants } from './mutants/ledger.ts';
+import { filesUnder, mutated } from './mutants/mutant.ts';
+import { predicateMutants, unknownConditions } from './mutants/predicates.ts';
+
+const named = [...keyMutants, ...ledgerMutants];
+const predicates = predicateMutants();
+
+test.each(named)('$name applies exactly once', (mutant) => {
+  for (const [file, text] of mutated(mutant)) expect(text, file).not.toBe('');
+});
+
+test('each mutant has a name of its own, and tests that are there', () => {
+  const all = [...named, ...predicates];
+  expect(new Set(all.map(({ name }) => name)).size).toBe(all.length);
+  const files = new Set([...filesUnder('src'), ...filesUnder('test')]);
+  expect(all.flatMap(({ suites }) => suites.filter((suite) => !files.has(suite)))).toEqual([]);
+});
+
+describe('the conditions on the merchant', () => {
+  test('are found in every store, each with its mutant', () => {
+    for (const mutant of predicates) expect(mutated(mutant).size).toBe(1);
+    expect(predicates.length).toBeGreaterThan(100);
+  });
+
+  test('have no form that makes no mutant', () => {
+    expect(unknownConditions()).toEqual([]);
+  });
+
+  test('that may be left out are there, and say why', () => {
+    const names = new Set(predicates.map(({ name }) => name));
+    expect(Object.keys(harmless).filter((name) => !names.has(name))).toEqual([]);
+    for (const reason of Object.values(harmless)) expect(reason).toMatch(/\S+ \S+ \S+/);
+  });
+});

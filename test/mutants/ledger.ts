@@ -1,0 +1,226 @@
+// Mutants of the ledger, of durability and of what reads see.
+
+import type { Mutant } from './mutant.ts';
+
+const adjust = 'src/inventory/adjust.ts';
+const batch = 'src/operations/batch.ts';
+const role = 'src/database/role.ts';
+const foundation = 'db/migrations/0001_foundation.sql';
+const bySet = 'db/migrations/0003_ledger_by_set.sql';
+const jointReads = 'src/database/joint-reads.ts';
+const endpoints = 'src/inventory/endpoints.ts';
+
+const batches = 'src/operations/batch.test.ts';
+const commits = 'src/operations/commit.test.ts';
+const rules = 'src/inventory/rules.test.ts';
+const migrations = 'src/database/migrate.test.ts';
+
+const readCommitted = "default_transaction_isolation: 'read committed',";
+const quickly = `${readCommitted}\n  synchronous_commit: 'off',`;
+
+const levels: readonly Mutant[] = [
+  {
+    name: 'level-read-without-lock',
+    breaks: 'two adjustments are judged on the same quantity',
+    edits: [
+      {
+        file: 'src/inventory/store.ts',
+        from: '\n      for no key update of v`,',
+        to: '`,',
+      },
+    ],
+    suites: [batches],
+  },
+  {
+    name: 'delta-off-by-one',
+    breaks: 'a movement says it moved one more than it did, and nothing checks the sum',
+    edits: [
+      {
+        file: foundation,
+        from: 'check (quantity_after = quantity_before + quantity_delta),',
+        to: '',
+      },
+      {
+        file: adjust,
+        from: 'quantity_delta: subtract(body.target_quantity, current),',
+        to: "quantity_delta: subtract(body.target_quantity, subtract(current, '1')),",
+      },
+    ],
+    suites: [rules, 'src/inventory/reads.test.ts', batches],
+  },
+  {
+    name: 'chain-off-by-one',
+    breaks: 'a movement begins one above the end of the one before, and nothing checks the chain',
+    edits: [
+      {
+        file: bySet,
+        from: `create trigger inventory_movements_continue after insert on inventory_movements
+  referencing new table as added
+  for each statement execute function refuse_broken_chain();`,
+        to: '',
+      },
+      {
+        file: adjust,
+        from: `quantity_before: current,
+      quantity_delta: subtract(body.target_quantity, current),`,
+        to: `quantity_before: sequence === 1 ? current : subtract(current, '-1'),
+      quantity_delta: subtract(body.target_quantity,
+        sequence === 1 ? current : subtract(current, '-1')),`,
+      },
+    ],
+    suites: [rules, 'src/inventory/reads.test.ts', batches],
+  },
+];
+
+const durability: readonly Mutant[] = [
+  {
+    name: 'acknowledged-before-commit',
+    breaks: 'a write is answered when it is sent, whether it commits or not',
+    edits: [
+      {
+        file: batch,
+        from: `const results = await connection.send([...(isOpen ? [] : opening), saving, commit]);
+  requireCommitted(results.at(-1));`,
+        to: 'connection.send([...(isOpen ? [] : opening), saving, commit]).catch(() => undefined);',
+      },
+    ],
+    suites: [commits],
+  },
+  {
+    name: 'answer-to-commit-unread',
+    breaks: 'a COMMIT that answers ROLLBACK counts as success',
+    edits: [{ file: batch, from: 'requireCommitted(results.at(-1));', to: '' }],
+    suites: [commits],
+  },
+  {
+    name: 'role-commits-without-flush',
+    breaks: 'the service’s role has synchronous_commit off',
+    edits: [{ file: role, from: readCommitted, to: quickly }],
+    suites: [migrations],
+  },
+  {
+    name: 'unsafe-commit-accepted',
+    breaks: 'the role has synchronous_commit off, and start-up does not look at it',
+    edits: [
+      { file: role, from: readCommitted, to: quickly },
+      {
+        file: role,
+        from: "if (['off', 'local', 'remote_write'].includes(found.synchronous_commit ?? 'off')) {",
+        to: 'if (found.synchronous_commit === undefined) {',
+      },
+    ],
+    suites: [migrations],
+  },
+  {
+    name: 'private-server-commits-without-flush',
+    breaks: 'the private server is started with synchronous_commit off',
+    edits: [
+      {
+        file: 'src/database/embedded/settings.ts',
+        from: "synchronous_commit: 'on',",
+        to: "synchronous_commit: 'off',",
+      },
+    ],
+    suites: ['src/database/embedded/server.test.ts'],
+  },
+  {
+    name: 'batch-commits-without-flush',
+    breaks: 'each batch turns synchronous_commit off for itself, past every check of start-up',
+    edits: [
+      {
+        file: batch,
+        from: 'const opening = [begin, ...shorterWait(lockTimeout)];',
+        to: `const text = "select set_config('synchronous_commit', 'off', true)";
+  const opening = [begin, { name: 'quickly', text, values: [] }, ...shorterWait(lockTimeout)];`,
+      },
+    ],
+    suites: [commits],
+  },
+  {
+    name: 'lock-time-out-as-conflict',
+    breaks: 'a write that waited in vain is told that its key was used for another request',
+    edits: [
+      {
+        file: 'src/operations/recover.ts',
+        from: "new Problem('operation_in_progress', { ...retrySoon, cause })",
+        to: "new Problem('idempotency_key_reused', { cause })",
+      },
+    ],
+    suites: [batches],
+  },
+];
+
+const reads: readonly Mutant[] = [
+  {
+    name: 'cursor-without-associated-data',
+    breaks: 'a cursor serves any collection and any merchant',
+    edits: [
+      {
+        file: 'src/core/page.ts',
+        from: "Buffer.from(JSON.stringify([version, scope.route, scope.merchant]), 'utf8')",
+        to: 'Buffer.alloc(scope.route === undefined ? 1 : 0)',
+      },
+    ],
+    suites: ['test/collections.test.ts'],
+  },
+  {
+    name: 'read-joins-a-sent-query',
+    breaks: 'a read is answered by a query that was sent before it, with what was there then',
+    edits: [
+      {
+        file: jointReads,
+        from: 'async function ask({ reader, statementOf }: Group,',
+        to: 'async function ask({ reader, statementOf, waiting }: Group,',
+      },
+      {
+        file: jointReads,
+        from: 'for (const { id, resolve } of batch) resolve(byId.get(id));',
+        to: `const late = waiting.filter(({ id }) => byId.has(id));
+    for (const { id, resolve } of [...batch, ...late]) resolve(byId.get(id));`,
+      },
+    ],
+    suites: ['src/database/joint-reads.test.ts'],
+  },
+  {
+    name: 'levels-cached-for-a-moment',
+    breaks: 'a list of levels is answered from memory for a tenth of a second',
+    edits: [
+      {
+        file: endpoints,
+        from: 'const listLevels: CollectionEndpoint',
+        to: `const kept = new Map();
+function keep(key, ask) {
+  if (!kept.has(key)) {
+    kept.set(key, ask());
+    setTimeout(() => kept.delete(key), 100);
+  }
+  return kept.get(key);
+}
+
+const listLevels: CollectionEndpoint`,
+      },
+      {
+        file: endpoints,
+        from: `const answer = await reader.query(
+      read.listLevels({`,
+        to: `const asked = JSON.stringify([principal.merchant, location, query, page]);
+    const answer = await keep(asked, () => reader.query(
+      read.listLevels({`,
+      },
+      {
+        file: endpoints,
+        from: `limit: fetchSize(page),
+      }),
+    );
+    return takePage(rowsOf(answer), page, (row) => row.product_id, presentLevel);`,
+        to: `limit: fetchSize(page),
+      }),
+    ));
+    return takePage(rowsOf(answer), page, (row) => row.product_id, presentLevel);`,
+      },
+    ],
+    suites: ['src/inventory/reads.test.ts'],
+  },
+];
+
+export const ledgerMutants: readonly Mutant[] = [...levels, ...durability, ...reads];

@@ -1,0 +1,102 @@
+// `npm run mutants`: breaks the product in one way after the other, and fails unless the tests
+// notice each time. With --predicates the mutants are those of every condition on the merchant.
+// A mutant is killed by a test that fails, on a file of tests that passes without the mutant.
+
+import { parseArgs } from 'node:util';
+import { harmless } from './harmless.ts';
+import { keyMutants } from './keys.ts';
+import { ledgerMutants } from './ledger.ts';
+import { type Mutant, mutated } from './mutant.ts';
+import { predicateMutants } from './predicates.ts';
+import { type Result, Results } from './results.ts';
+import { type Run, Workspace } from './workspace.ts';
+
+const { values: flags } = parseArgs({
+  options: {
+    only: { type: 'string', multiple: true, default: [] },
+    predicates: { type: 'boolean', default: false },
+    list: { type: 'boolean', default: false },
+    fresh: { type: 'boolean', default: false },
+  },
+});
+
+function chosen(): Mutant[] {
+  const all = flags.predicates
+    ? predicateMutants().filter(({ name }) => harmless[name] === undefined)
+    : [...keyMutants, ...ledgerMutants];
+  if (flags.only.length === 0) return all;
+  const some = all.filter(({ name }) => flags.only.some((text) => name.includes(text)));
+  if (some.length === 0) throw new Error(`no mutant is called like ${flags.only.join(' or ')}`);
+  return some;
+}
+
+const triesMax = 3;
+
+/** Files of tests that have passed without a mutant, with what they passed by. */
+const green = new Map<string, Run>();
+
+async function requireGreen(workspace: Workspace, suite: string): Promise<Run> {
+  const known = green.get(suite);
+  if (known !== undefined) return known;
+  const faults: string[] = [];
+  // Some tests bound how long a thing may take, and a busy machine may take longer once.
+  while (faults.length < triesMax) {
+    const run = await workspace.run(suite);
+    const fault = run.failed ?? run.broken;
+    const said = fault ?? `${run.tests} tests, ${run.seconds.toFixed(1)} s`;
+    process.stderr.write(`${suite} without a mutant: ${said}\n`);
+    if (fault === undefined) {
+      green.set(suite, run);
+      return run;
+    }
+    faults.push(fault);
+  }
+  throw new Error(`${suite} fails without a mutant: ${faults.join(', ')}`);
+}
+
+async function judge(workspace: Workspace, mutant: Mutant): Promise<Result> {
+  const started = performance.now();
+  const result = (verdict: Result['verdict'], by: string): Result => {
+    return { verdict, by, seconds: Math.round((performance.now() - started) / 100) / 10 };
+  };
+  const broken: string[] = [];
+  for (const suite of mutant.suites) {
+    const whole = await requireGreen(workspace, suite);
+    const run = await workspace.with(mutant, () => workspace.run(suite));
+    const codes = run.invalid.filter((code) => !whole.invalid.includes(code));
+    if (codes.length > 0) return result('invalid', `${suite}: SQLSTATE ${codes.join(', ')}`);
+    if (run.failed !== undefined) return result('killed', `${suite}: ${run.failed}`);
+    if (run.broken !== undefined) broken.push(`${suite}: ${run.broken.slice(0, 500)}`);
+  }
+  return result('survived', broken.join('; '));
+}
+
+function row(mutant: Mutant, { verdict, by, seconds }: Result): string {
+  const killer = verdict === 'killed' ? by : `**${verdict}** ${by}`;
+  const cells = [`\`${mutant.name}\``, mutant.breaks, killer, seconds.toFixed(1)];
+  const clean = cells.map((cell) => cell.replaceAll(/\s+/g, ' ').replaceAll('|', '\\|'));
+  return `| ${clean.join(' | ')} |`;
+}
+
+const mutants = chosen();
+for (const mutant of mutants) mutated(mutant);
+if (flags.list) {
+  for (const { name, breaks } of mutants) console.log(`${name}\n    ${breaks}`);
+} else {
+  const results = new Results(flags.fresh);
+  const workspace = await Workspace.open();
+  let killed = 0;
+  try {
+    console.log('| Mutant | What it breaks | Killed by | s |\n|---|---|---|---|');
+    for (const mutant of mutants) {
+      const result = results.of(mutant) ?? (await judge(workspace, mutant));
+      results.keep(mutant, result);
+      if (result.verdict === 'killed') killed += 1;
+      console.log(row(mutant, result));
+    }
+  } finally {
+    await workspace.close();
+  }
+  console.log(`\n${killed} of ${mutants.length} killed`);
+  if (killed < mutants.length) process.exitCode = 1;
+}
