@@ -104,9 +104,9 @@ const durability: readonly Mutant[] = [
     edits: [
       { file: role, from: readCommitted, to: quickly },
       {
-        file: role,
-        from: "if (['off', 'local', 'remote_write'].includes(found.synchronous_commit ?? 'off')) {",
-        to: 'if (found.synchronous_commit === undefined) {',
+        file: 'src/database/safety.ts',
+        from: "const synchronous = ['on', 'remote_apply'];",
+        to: "const synchronous = ['on', 'remote_apply', 'off'];",
       },
     ],
     suites: [migrations],
