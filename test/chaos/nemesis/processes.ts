@@ -6,8 +6,6 @@ import type { ServiceNode } from '../world/node.ts';
 import type { World } from '../world/world.ts';
 import type { Fault } from './nemesis.ts';
 
-/** A database that was killed replays its log first; the supervisor waits longer each time. */
-const databaseBackWithinMs = 120_000;
 /** So long does a lane look for an open transaction to kill. */
 const lookForBatchMs = 3_000;
 
@@ -120,7 +118,7 @@ async function hasOpenTransaction({ database }: World, node: ServiceNode): Promi
 async function breakDatabase(world: World, strike: () => Promise<unknown>): Promise<void> {
   await strike();
   world.note('database down');
-  await world.database.ready(databaseBackWithinMs);
+  await world.database.ready();
   world.note('database up');
 }
 

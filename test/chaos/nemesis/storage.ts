@@ -10,7 +10,6 @@ import type { Fault } from './nemesis.ts';
 /** Readers at each node while the table is locked: more than there are connections. */
 const readers = 100;
 const lockedMs = 3_200;
-const databaseBackWithinMs = 120_000;
 
 export function storageFaults({ canBeFull }: SmallDisk): Fault[] {
   const exhausted: Fault = { name: 'connections exhausted', strike: exhaust };
@@ -50,6 +49,6 @@ async function fill(world: World, random: Random): Promise<void> {
   } finally {
     world.disk.free();
   }
-  await world.database.ready(databaseBackWithinMs);
+  await world.database.ready();
   world.note('database up');
 }

@@ -9,6 +9,9 @@ import { layoutOf } from '../../../src/database/embedded/directory.ts';
 import { type EmbeddedServer, startEmbeddedServer } from '../../../src/database/embedded/server.ts';
 import { migrate } from '../../../src/database/migrate.ts';
 
+/** A database that was killed replays its log first; its supervisor waits longer each time. */
+const backWithinMs = 120_000;
+
 /** A backend of the service with an open transaction. */
 const busyBackends = `
   select pid from pg_stat_activity
@@ -42,19 +45,36 @@ export class ChaosDatabase {
     return this.#server.serviceUrl;
   }
 
-  /** As the owner, on a connection of its own: the last one may have died with a server. */
+  /**
+   * As the owner, on a connection of its own: the last one may have died with a server. One that
+   * is down is waited for.
+   */
   async query<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
-    const client = new pg.Client({
-      connectionString: this.ownerUrl,
-      connectionTimeoutMillis: 2_000,
-      options: '-c default_transaction_read_only=off',
-    });
-    client.on('error', () => undefined);
+    const client = await this.#connect();
     try {
-      await client.connect();
       return (await client.query<Row>(text, values)).rows;
     } finally {
       await client.end().catch(() => undefined);
+    }
+  }
+
+  async #connect(): Promise<pg.Client> {
+    const deadline = Date.now() + backWithinMs;
+    for (;;) {
+      const client = new pg.Client({
+        connectionString: this.ownerUrl,
+        connectionTimeoutMillis: 5_000,
+        options: '-c default_transaction_read_only=off',
+      });
+      client.on('error', () => undefined);
+      try {
+        await client.connect();
+        return client;
+      } catch (error) {
+        void client.end().catch(() => undefined);
+        if (Date.now() > deadline) throw error;
+        await sleep(50);
+      }
     }
   }
 
@@ -77,18 +97,9 @@ export class ChaosDatabase {
     return [postmaster, ...children];
   }
 
-  /** @throws Error when it does not answer in time. */
-  async ready(withinMs: number): Promise<void> {
-    const deadline = Date.now() + withinMs;
-    for (;;) {
-      try {
-        await this.query('select 1');
-        return;
-      } catch (error) {
-        if (Date.now() > deadline) throw error;
-        await sleep(50);
-      }
-    }
+  /** Resolves when it answers. */
+  async ready(): Promise<void> {
+    await this.query('select 1');
   }
 
   stop(): Promise<void> {

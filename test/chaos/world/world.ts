@@ -88,7 +88,7 @@ export class World {
       if (code !== 0) this.fail(`node ${node.number} ended with ${code} after SIGTERM`);
     }
     process.kill(this.database.postmaster, 'SIGINT');
-    await this.database.ready(120_000);
+    await this.database.ready();
     for (const node of this.nodes) await node.start();
     this.note('restarted');
   }
