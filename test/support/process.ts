@@ -20,23 +20,31 @@ export interface ServiceProcess {
   end(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
+/** What the system gives a process. */
+export interface Means {
+  /** How many files and sockets it may have open; otherwise as many as this one. */
+  readonly descriptors?: number;
+}
+
 /** A node on a test's database. */
 export function startProcess(
   db: TestDatabase,
   env: Readonly<Record<string, string>> = {},
+  means: Means = {},
 ): Promise<ServiceProcess> {
-  return serveProcess(['--database-url', db.serviceUrl], {
-    TALLYBOOK_MIGRATE_URL: db.ownerUrl,
-    TALLYBOOK_SECRET: testSecret,
-    ...env,
-  });
+  const own = { TALLYBOOK_MIGRATE_URL: db.ownerUrl, TALLYBOOK_SECRET: testSecret };
+  return serveProcess(['--database-url', db.serviceUrl], { ...own, ...env }, means);
 }
 
 export async function serveProcess(
   flags: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  { descriptors }: Means = {},
 ): Promise<ServiceProcess> {
-  const child = spawn(process.execPath, [program, 'serve', '--json', '--port', '0', ...flags], {
+  const command = [process.execPath, program, 'serve', '--json', '--port', '0', ...flags];
+  const limit = descriptors === undefined ? '' : `ulimit -n ${descriptors} && `;
+  // The shell becomes the service: the process is its own.
+  const child = spawn('/bin/sh', ['-c', `${limit}exec "$@"`, 'sh', ...command], {
     env: { PATH: process.env.PATH ?? '', TALLYBOOK_TRUSTED_PROXIES: '127.0.0.1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

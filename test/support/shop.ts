@@ -82,7 +82,10 @@ export const examples: Readonly<Record<string, Example>> = {
 };
 
 /** Opens a shop with three of everything: products at the first location, one of them at all. */
-export async function openShop(service: TestService, name = 'Corner Shop'): Promise<Shop> {
+export async function openShop(
+  service: Pick<TestService, 'given' | 'api'>,
+  name = 'Corner Shop',
+): Promise<Shop> {
   const merchant = await service.given.merchant(name);
   const { token } = await service.given.credential(merchant);
   const api = service.api.as(token);
