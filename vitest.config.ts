@@ -9,6 +9,8 @@ const alone = [
   'test/rate-limits.test.ts',
   'test/work.test.ts',
   'test/chaos/chaos.test.ts',
+  'test/wire/crowds.test.ts',
+  'test/wire/mutated.test.ts',
   'src/access/rate/limiter.test.ts',
   'src/cli/**/*.test.ts',
   'src/database/embedded/**/*.test.ts',

@@ -34,6 +34,8 @@ export interface ServiceOptions {
   readonly directory: string;
   readonly isLogged: boolean;
   readonly nodeFlags: readonly string[];
+  /** Otherwise any that is free. */
+  readonly port?: number;
 }
 
 /**
@@ -47,8 +49,8 @@ exec "$@" 3<&-`;
 
 /** @throws Error with the service's own words when it does not start. */
 export async function startService(options: ServiceOptions): Promise<BenchService> {
-  const { databaseUrl, directory, isLogged, nodeFlags } = options;
-  const serve = ['serve', '--json', '--port', '0', '--database-url', databaseUrl];
+  const { databaseUrl, directory, isLogged, nodeFlags, port = 0 } = options;
+  const serve = ['serve', '--json', '--port', String(port), '--database-url', databaseUrl];
   const command = ['-c', launchWatched, 'sh', process.execPath, ...nodeFlags, program, ...serve];
   const log = new RequestLog(join(directory, 'service.log'));
   const child = spawn('/bin/sh', command, {

@@ -50,7 +50,17 @@ export function familyProcessorMs(pid: number | undefined): number | undefined {
 
 /** Bytes of memory that are in use now. */
 export function residentBytes(pid: number): number | undefined {
-  const [, kilobytes] = /^VmRSS:\s*([0-9]+) kB$/m.exec(read(`/proc/${pid}/status`) ?? '') ?? [];
+  return memoryOf(pid, 'VmRSS');
+}
+
+/** The most that were in use at any time so far. */
+export function peakBytes(pid: number): number | undefined {
+  return memoryOf(pid, 'VmHWM');
+}
+
+function memoryOf(pid: number, name: string): number | undefined {
+  const line = new RegExp(`^${name}:\\s*([0-9]+) kB$`, 'm');
+  const [, kilobytes] = line.exec(read(`/proc/${pid}/status`) ?? '') ?? [];
   return kilobytes === undefined ? undefined : Number(kilobytes) * 1_024;
 }
 

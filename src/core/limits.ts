@@ -30,10 +30,19 @@ export const limits = {
   connectionsCheckInterval: 2_000,
   /** Longer than the 60 s after which common proxies drop an idle upstream connection. */
   keepAliveTimeout: 65_000,
-  /** A client that does not read its answer is dropped after this. */
-  socketIdleTimeout: 30_000,
+  /**
+   * A client that does not read its answer is dropped after this, or twice this if it has read some
+   * of it. Longer than a request may take: nothing passes over the socket meanwhile.
+   */
+  socketIdleTimeout: 15_000,
   requestsPerSocketMax: 10_000,
+  /** Requests that wait on one connection for those before them; as many as of one merchant. */
+  pipelinedMax: 256,
+  /** A client that is told to go may send so long before it is cut off. */
+  hangUpTimeout: 2_000,
   connectionsMax: 20_000,
+  /** File descriptors that are no connection's: two nodes' worth of the database's, and files. */
+  descriptorsReserved: 128,
   drainTimeout: 10_000,
 
   /**

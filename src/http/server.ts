@@ -13,8 +13,11 @@ import type { Mount } from './oauth.ts';
 import { apiPrefix, type Edge, type Handler, handlerOf } from './pipeline.ts';
 import type { LimitHeaders } from './rate-limit.ts';
 import { commonHeaders, problemOf, sendProblem, sendSuccess } from './respond.ts';
+import { hangUpGently } from './wire/hang-up.ts';
 import { checkMessage, isLiteral } from './wire/message.ts';
 import { answerParserErrors } from './wire/raw.ts';
+import { makeRoom } from './wire/room.ts';
+import { inTurn } from './wire/turn.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -104,7 +107,8 @@ export function createServer(options: ServerOptions): HttpServer {
   });
   const state = { isDraining: false };
   app.server.maxHeadersCount = 0;
-  app.server.maxConnections = limits.connectionsMax;
+  makeRoom(app.server);
+  hangUpGently(app.server);
   answerParserErrors(app.server, (problem, requestId) =>
     options.onRequest(rawRecord(problem, requestId)),
   );
@@ -143,13 +147,15 @@ function takeOverRequests(
   app.decorateRequest('applicationId', undefined);
   // These take a callback: nothing in them waits, and a promise for each would be made for nothing.
   app.addHook('onRequest', (request, reply, done) => {
-    request.startedAt = performance.now();
-    request.deadline = request.startedAt + limits.requestDeadline;
     void reply.headers(commonHeaders(request.id));
     // The framework would refuse some types before the credential is judged: 415 before 401.
     request.declaredType = request.raw.headers['content-type'];
     request.raw.headers['content-type'] = 'application/octet-stream';
-    done(messageProblem(request));
+    inTurn(request.raw.socket, reply.raw, (refusal) => {
+      request.startedAt = performance.now();
+      request.deadline = request.startedAt + limits.requestDeadline;
+      done(refusal ?? messageProblem(request));
+    });
   });
   // At the answer, not at the request: one that was under way when draining began must not leave
   // its connection open behind it.

@@ -20,25 +20,33 @@ export interface ServiceProcess {
   end(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
+/** What a process is made of, where it is not the usual. */
+export interface Means {
+  /** How many files and sockets it may have open; otherwise as many as this one. */
+  readonly descriptors?: number;
+  /** The program of another version: its answers are not held against our document. */
+  readonly bin?: string;
+}
+
 /** A node on a test's database. */
 export function startProcess(
   db: TestDatabase,
   env: Readonly<Record<string, string>> = {},
+  means: Means = {},
 ): Promise<ServiceProcess> {
-  return serveProcess(['--database-url', db.serviceUrl], {
-    TALLYBOOK_MIGRATE_URL: db.ownerUrl,
-    TALLYBOOK_SECRET: testSecret,
-    ...env,
-  });
+  const own = { TALLYBOOK_MIGRATE_URL: db.ownerUrl, TALLYBOOK_SECRET: testSecret };
+  return serveProcess(['--database-url', db.serviceUrl], { ...own, ...env }, means);
 }
 
-/** `bin` may be that of another version, whose answers are not held against our document then. */
 export async function serveProcess(
   flags: readonly string[],
   env: Readonly<Record<string, string>> = {},
-  bin = program,
+  { descriptors, bin = program }: Means = {},
 ): Promise<ServiceProcess> {
-  const child = spawn(process.execPath, [bin, 'serve', '--json', '--port', '0', ...flags], {
+  const command = [process.execPath, bin, 'serve', '--json', '--port', '0', ...flags];
+  const limit = descriptors === undefined ? '' : `ulimit -n ${descriptors} && `;
+  // The shell becomes the service: the process is its own.
+  const child = spawn('/bin/sh', ['-c', `${limit}exec "$@"`, 'sh', ...command], {
     env: { PATH: process.env.PATH ?? '', TALLYBOOK_TRUSTED_PROXIES: '127.0.0.1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

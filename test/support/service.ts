@@ -18,14 +18,17 @@ export interface TestService {
   readonly service: Service;
   /** One line per finished request, as the log has it. */
   readonly records: RequestRecord[];
+  /** How many there are at this moment. */
+  connections(): Promise<number>;
   stop(): Promise<void>;
 }
 
 export const testSecret = 'a secret for tests, of no value anywhere else';
 
-export async function startService(): Promise<TestService> {
+/** `watch` may stand between the service and its database. */
+export async function startService(watch?: (database: Database) => Database): Promise<TestService> {
   const db = await createTestDatabase();
-  const node = await startNode(db.serviceUrl);
+  const node = await startNode(db.serviceUrl, watch);
   const given = new Given(db);
   return {
     db,
@@ -38,7 +41,7 @@ export async function startService(): Promise<TestService> {
   };
 }
 
-/** One more node on a database that is there already. `watch` may stand between the two. */
+/** One more node on a database that is there already. */
 export async function startNode(
   serviceUrl: string,
   watch: (database: Database) => Database = (database) => database,
@@ -69,6 +72,12 @@ export async function startNode(
     service,
     records,
     api: new Api(origin, undefined, conforms),
+    connections: () =>
+      new Promise<number>((resolve, reject) =>
+        server.fastify.server.getConnections((error, count) =>
+          error === null ? resolve(count) : reject(error),
+        ),
+      ),
     stop: async () => {
       await server.fastify.close();
       await service.close();

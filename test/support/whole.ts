@@ -13,7 +13,7 @@ import { createTestDatabase, type TestDatabase } from './database.ts';
 import { Given } from './given.ts';
 import { type TestService, testSecret } from './service.ts';
 
-export interface WholeService extends TestService {
+export interface WholeService extends Omit<TestService, 'connections'> {
   readonly origin: string;
   /** Every path that the server has a route for, wildcards among them. */
   readonly paths: ReadonlySet<string>;

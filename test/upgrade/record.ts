@@ -30,7 +30,7 @@ const program = await checkOut(revision);
 try {
   const migrated = await tallybook(program, ['migrate'], ground.env);
   if (migrated.code !== 0) throw new Error(migrated.stderr);
-  const node = await serveProcess([], ground.env, program.bin);
+  const node = await serveProcess([], ground.env, { bin: program.bin });
   try {
     const kept = await record(ground, new Api(node.api.origin, undefined, () => undefined));
     writeKept(kept, await rowsOf(ground.client));

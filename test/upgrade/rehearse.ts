@@ -164,7 +164,7 @@ async function report(traffic: Traffic, nodes: readonly Node[]): Promise<boolean
 }
 
 async function start(program: Program, name: string): Promise<Running> {
-  const service = await serveProcess([], ground.env, program.bin);
+  const service = await serveProcess([], ground.env, { bin: program.bin });
   const one = { service, node: new Node(name, new URL(service.greeting.base_url).origin) };
   running.push(one);
   return one;

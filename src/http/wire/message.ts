@@ -16,6 +16,9 @@ const singular = new Set([
   'accept',
 ]);
 
+/** Names, addresses and a port: RFC 9110, section 7.2, wants everything else refused. */
+const hostGrammar = /^[\w.~!$&'()*+,;=%:[\]-]*$/;
+
 /** @throws Problem malformed_request, uri_too_long or headers_too_large. */
 export function checkMessage(request: IncomingMessage): void {
   const { rawHeaders, url = '', httpVersion } = request;
@@ -37,7 +40,9 @@ export function checkMessage(request: IncomingMessage): void {
   }
   if (size > limits.headerBytesMax) throw new Problem('headers_too_large', closing);
   if (hosts === 0) throw malformed('the header Host is missing');
+  if (!hostGrammar.test(request.headers.host ?? '')) throw malformed('the Host is not one');
   const coding = request.headers['transfer-encoding'];
+  if (coding !== undefined && httpVersion === '1.0') throw malformed('HTTP/1.0 has no chunks');
   if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') {
     throw malformed('the only transfer coding is chunked');
   }

@@ -3,12 +3,12 @@
 // sees them, and carry the same envelope and X-Request-Id as every other answer.
 
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { mintId } from '../../core/id.ts';
 import { limits } from '../../core/limits.ts';
 import { Problem, type ProblemCode } from '../../core/problem.ts';
 import { commonHeaders, jsonType, problemBody, problemHeaders } from '../respond.ts';
+import { hangUp } from './hang-up.ts';
 import { servedMethods } from './message.ts';
 
 export type OnRawProblem = (problem: Problem, requestId: string) => void;
@@ -21,18 +21,26 @@ const parserProblems: Readonly<Record<string, ProblemCode>> = {
 
 /** Takes over what Node would answer by itself with a bare status line. */
 export function answerParserErrors(server: Server, report: OnRawProblem): void {
+  const given = new WeakSet<Duplex>();
   server.removeAllListeners('clientError');
   server.on('clientError', (error: Error & { code?: string; rawPacket?: Buffer }, socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable || hasAnswerUnderWay(socket)) {
+    // What follows an error is an error again.
+    if (given.has(socket)) return;
+    given.add(socket);
+    if (error.code === 'ECONNRESET') {
       socket.destroy();
       return;
     }
     const code = parserProblems[error.code ?? ''] ?? 'malformed_request';
     const isLongUrl = code === 'headers_too_large' && beginsWithLongUrl(error.rawPacket);
-    write(socket, new Problem(isLongUrl ? 'uri_too_long' : code, { cause: error }), report);
+    const problem = new Problem(isLongUrl ? 'uri_too_long' : code, { cause: error });
+    afterAnswers(socket, () => write(socket, problem, report));
   });
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
-    write(socket, new Problem('method_not_allowed', { headers: { Allow: servedMethods } }), report);
+    // Node has let go of it: an error that nobody listens for would end the process.
+    socket.on('error', () => socket.destroy());
+    const problem = new Problem('method_not_allowed', { headers: { Allow: servedMethods } });
+    afterAnswers(socket, () => write(socket, problem, report));
   });
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
     respond(response, new Problem('expectation_failed'), report);
@@ -57,10 +65,22 @@ function beginsWithLongUrl(packet: Buffer | undefined): boolean {
   return isLong && /^[A-Z]+ \//.test(packet?.toString('latin1', 0, 32) ?? '');
 }
 
-/** An answer that has begun cannot be followed by another one on the same socket. */
-function hasAnswerUnderWay(socket: Duplex): boolean {
-  const message = (socket as Socket & { _httpMessage?: ServerResponse })._httpMessage;
-  return message?.headersSent ?? false;
+/**
+ * Calls back once the whole requests before are answered: what is wrong behind a request must not
+ * be taken for its answer. Of a request that itself breaks off, an answer may have begun: then
+ * nothing more can be said.
+ */
+function afterAnswers(socket: Duplex, say: () => void): void {
+  const { _httpMessage: response } = socket as Duplex & { _httpMessage?: ServerResponse };
+  // It has been told to go, and is sending on.
+  if (socket.writableEnded) return;
+  if (!socket.writable || (response?.headersSent && !response.req.complete)) {
+    socket.destroy();
+  } else if (response?.req.complete) {
+    response.once('close', () => afterAnswers(socket, say));
+  } else {
+    say();
+  }
 }
 
 function respond(response: ServerResponse, problem: Problem, report: OnRawProblem): void {
@@ -77,7 +97,7 @@ function write(socket: Duplex, problem: Problem, report: OnRawProblem): void {
   const headers = Object.entries(headersOf(problem, requestId, body));
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
   const status = `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n`;
-  socket.end(`${status}${lines.join('')}\r\n${body}`);
+  hangUp(socket, `${status}${lines.join('')}\r\n${body}`);
   report(problem, requestId);
 }
 

@@ -1,0 +1,72 @@
+// How a connection ends that the service gives up: its client hears why, even while it is still
+// sending, and neither one that stays nor one that vanishes leaves anything behind.
+
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { RawConnection } from '../support/raw.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { openShop } from '../support/shop.ts';
+import { faultsOf } from './answer.ts';
+import { Draft } from './case.ts';
+
+let service: TestService;
+let draft: Draft;
+
+beforeAll(async () => {
+  service = await startService();
+  draft = new Draft(await openShop(service));
+});
+afterAll(() => service.stop());
+
+const refusals: [string, () => string][] = [
+  ['CONNECT', () => `CONNECT a:1 HTTP/1.1\r\n${draft.host}\r\n\r\n`],
+  ['nonsense', () => 'nonsense\r\n\r\n'],
+  ['two Hosts', () => draft.read(draft.host)],
+  ['a body that is too large', () => draft.framed(['Content-Length: 70000'])],
+];
+
+describe('a refusal that closes the connection', () => {
+  test.each([
+    ['413, by its length', () => draft.framed(['Content-Length: 4000000']), 413],
+    ['413, by its chunks', () => draft.chunked('3d0900\r\n'), 413],
+    ['431', () => draft.read().slice(0, -2), 431],
+    ['400', () => 'nonsense\r\n', 400],
+    ['417', () => draft.framed(['Expect: tea', 'Content-Length: 4000000']), 417],
+    ['405, to CONNECT', () => `CONNECT a:1 HTTP/1.1\r\n${draft.host}\r\n\r\n`, 405],
+  ])('reaches a client that is still sending: %s', async (_, head, status) => {
+    for (let attempt = 0; attempt < 20; attempt += 1) {
+      const connection = await RawConnection.open(service.api.origin);
+      await connection.sendFirst(head() + 'a'.repeat(4_000_000));
+      const answer = await connection.next();
+      expect([answer?.status, answer && faultsOf(answer)]).toEqual([status, []]);
+      connection.end();
+    }
+  });
+
+  test.each(refusals)('leaves no half of it behind: %s', async (_, bytes) => {
+    const { hostname, port } = new URL(service.api.origin);
+    // It never closes its own half.
+    const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+    socket.on('error', () => undefined);
+    const ended = once(socket, 'end');
+    socket.resume();
+    socket.write(bytes());
+    await ended;
+    const gone = new Promise((resolve) => socket.once('close', resolve));
+    // Only a socket that is gone for good answers a byte with a reset.
+    const knocking = setInterval(() => socket.write(' '), 100);
+    await gone;
+    clearInterval(knocking);
+  });
+
+  test.each(refusals)('survives a client that vanishes: %s', async (_, bytes) => {
+    for (let attempt = 0; attempt < 50; attempt += 1) {
+      const connection = await RawConnection.open(service.api.origin);
+      connection.send(bytes());
+      if (attempt % 2 === 1) await new Promise(setImmediate);
+      connection.socket.resetAndDestroy();
+    }
+    expect((await service.api.get('/credential')).status).toBe(401);
+  });
+});
