@@ -8,6 +8,7 @@ const alone = [
   'test/revocation.test.ts',
   'test/rate-limits.test.ts',
   'test/work.test.ts',
+  'test/failpoints/kill.test.ts',
   'src/access/rate/limiter.test.ts',
   'src/cli/**/*.test.ts',
   'src/database/embedded/**/*.test.ts',
