@@ -11,6 +11,7 @@ const alone = [
   'test/chaos/chaos.test.ts',
   'test/wire/crowds.test.ts',
   'test/wire/mutated.test.ts',
+  'test/failpoints/kill.test.ts',
   'src/access/rate/limiter.test.ts',
   'src/cli/**/*.test.ts',
   'src/database/embedded/**/*.test.ts',

@@ -154,12 +154,12 @@ describe('a request asks the database', () => {
   });
 
   test('three times when it adjusts a level, and twice when it creates', async () => {
-    const load = ['create_levels', 'lock_levels', 'find_products_to_adjust'];
+    const load = ['share_locations', 'create_levels', 'lock_levels', 'find_products_to_adjust'];
     expect(await workOf(() => adjust(products[1] ?? ''))).toEqual([
       201,
       3,
       [
-        ...['find_credentials', 'begin', ...load, 'share_active_locations'],
+        ...['find_credentials', 'begin', ...load],
         ...['bind_keys save_levels save_movements', 'commit'],
       ],
     ]);

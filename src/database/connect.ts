@@ -121,7 +121,7 @@ async function acquire(pool: pg.Pool, report: Report): Promise<Connection> {
     const failure = databaseFailure(error);
     report(failure);
     // Nothing was sent yet: whatever the reason, the server is away for this caller.
-    throw failure.kind === 'lost' ? new DatabaseFailure('away', failure.sqlstate, error) : failure;
+    throw new DatabaseFailure('away', failure.sqlstate, error);
   }
 }
 

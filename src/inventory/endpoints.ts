@@ -120,16 +120,19 @@ export const inventoryEndpoints: readonly Endpoint[] = [
 function loadAdjustments(commands: readonly Command<Adjust>[]) {
   return {
     statements: [
+      store.shareLocations(commands),
       store.createLevels(commands),
       store.lockLevels(commands),
       store.findProducts(commands),
-      store.shareActiveLocations(commands),
     ],
-    state([, levels = [], products = [], locations = []]: readonly (readonly unknown[])[]) {
+    state([locations = [], , levels = [], products = []]: readonly (readonly unknown[])[]) {
+      const active = (locations as { id: string; status: string }[]).filter(
+        ({ status }) => status === 'active',
+      );
       return {
         levels: new Map((levels as LevelRow[]).map((level) => [levelKey(level), level])),
         products: new Map((products as ProductRow[]).map((product) => [product.id, product])),
-        activeLocations: new Set((locations as { id: string }[]).map(({ id }) => id)),
+        activeLocations: new Set(active.map(({ id }) => id)),
       };
     },
   };

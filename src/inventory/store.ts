@@ -1,6 +1,6 @@
-// The statements that write the ledger, on records of several merchants at once. Lock order: level
-// creation, then levels, both by (merchant, product, location); products are read without a lock,
-// after the levels are locked.
+// The statements that write the ledger, on records of several merchants at once. Lock order:
+// locations, by (merchant, location); then level creation, then levels, both by (merchant, product,
+// location). Products are read without a lock, after the levels are locked.
 
 import type { Command } from '../core/endpoint.ts';
 import { lookupId } from '../core/id.ts';
@@ -23,6 +23,31 @@ function idsOf(commands: readonly Command<Adjust>[], field: 'product_id' | 'loca
 const asked = 'json_to_recordset($1) as a (merchant_id text, product_id text, location_id text)';
 const askedIds =
   '(select a.merchant_id, a.id from json_to_recordset($1) as a (merchant_id text, id text))';
+
+/**
+ * Locations, kept as they are until the commit: a change of a location waits for the key share
+ * lock, and adjustments share it. One lock per location and batch, sought one by one: joined, all
+ * locations of all merchants were read while the table was small. They come first, inactive ones
+ * too: a level that is made locks its location as well, in the order of levels, and a batch that
+ * changes several locations waits in theirs.
+ */
+export function shareLocations(
+  commands: readonly Command<Adjust>[],
+): SetStatement<{ id: string; status: string }> {
+  return {
+    name: 'share_locations',
+    text: `
+      select l.merchant_id, l.id, l.status
+      from (
+        select a.merchant_id, a.id from json_to_recordset($1) as a (merchant_id text, id text)
+        order by a.merchant_id, a.id) a
+      cross join lateral (
+        select l.merchant_id, l.id, l.status from locations l
+        where l.merchant_id = a.merchant_id and l.id = a.id
+        limit 1 for key share) l`,
+    records: idsOf(commands, 'location_id'),
+  };
+}
 
 /**
  * Makes rows to lock for pairs that have none, where product and location exist. The foreign key
@@ -71,29 +96,6 @@ export function findProducts(commands: readonly Command<Adjust>[]): SetStatement
       select p.merchant_id, p.id, p.status, p.inventory_tracked, p.unit_precision
       from products p where (p.merchant_id, p.id) in ${askedIds}`,
     records: idsOf(commands, 'product_id'),
-  };
-}
-
-/**
- * The active ones among the locations, kept active until the commit: a change of a location waits
- * for the key share lock, and adjustments share it. One lock per location and batch, sought one by
- * one: joined, all locations of all merchants were read while the table was small.
- */
-export function shareActiveLocations(
-  commands: readonly Command<Adjust>[],
-): SetStatement<{ id: string }> {
-  return {
-    name: 'share_active_locations',
-    text: `
-      select l.merchant_id, l.id
-      from (
-        select a.merchant_id, a.id from json_to_recordset($1) as a (merchant_id text, id text)
-        order by a.merchant_id, a.id) a
-      cross join lateral (
-        select l.merchant_id, l.id from locations l
-        where l.merchant_id = a.merchant_id and l.id = a.id and l.status = 'active'
-        limit 1 for key share) l`,
-    records: idsOf(commands, 'location_id'),
   };
 }
 

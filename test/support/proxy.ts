@@ -1,32 +1,27 @@
-// A proxy between a service and its database, to lose or alter exactly one message. It speaks TCP
-// to the service, and to the server what its URL says: a Unix socket, or TCP as well.
+// Proxies between a service and its database. They speak TCP to the service, and to the server what
+// its URL says: a Unix socket, or TCP as well. This one loses or alters exactly one message.
 
 import { connect, createServer, type NetConnectOpts, type Server, type Socket } from 'node:net';
 
 /** What to do with bytes on their way to the database. */
 export type ToDatabase = (bytes: Buffer) => Buffer;
 
-export class DatabaseProxy {
+/** Listens for a service, and opens a connection to the database for each of its own. */
+export abstract class Relay {
   readonly #server: Server;
   readonly #open = new Set<Socket>();
   readonly #url: URL;
-  /** Alters what the service sends. */
-  toDatabase: ToDatabase = (bytes) => bytes;
-  /** Holds back what the service sends, until the promise it gives resolves. */
-  delay: (bytes: Buffer) => Promise<void> | undefined = () => undefined;
-  /** Drops one connection instead of delivering the answer to a COMMIT that has taken place. */
-  cutAfterCommit = false;
-  /** Refuses new connections. */
-  refuses = false;
-  /** Connections that meet it stay silent for good, without being closed: a vanished host. */
-  isHole = false;
-  /** From the next cut on, new connections are refused. */
-  refusesAfterCut = false;
-  commitsCut = 0;
 
   constructor(databaseUrl: string) {
     this.#url = new URL(databaseUrl);
-    this.#server = createServer((client) => this.#bridge(client, connect(addressOf(this.#url))));
+    this.#server = createServer((client) => {
+      const database = connect(addressOf(this.#url));
+      for (const socket of [client, database]) {
+        this.#open.add(socket);
+        socket.on('close', () => this.#open.delete(socket));
+      }
+      this.bridge(client, database);
+    });
   }
 
   async listen(): Promise<string> {
@@ -54,7 +49,26 @@ export class DatabaseProxy {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  #bridge(client: Socket, database: Socket): void {
+  /** Joins a connection of the service to one of the database. It listens for their errors. */
+  protected abstract bridge(client: Socket, database: Socket): void;
+}
+
+export class DatabaseProxy extends Relay {
+  /** Alters what the service sends. */
+  toDatabase: ToDatabase = (bytes) => bytes;
+  /** Holds back what the service sends, until the promise it gives resolves. */
+  delay: (bytes: Buffer) => Promise<void> | undefined = () => undefined;
+  /** Drops one connection instead of delivering the answer to a COMMIT that has taken place. */
+  cutAfterCommit = false;
+  /** Refuses new connections. */
+  refuses = false;
+  /** Connections that meet it stay silent for good, without being closed: a vanished host. */
+  isHole = false;
+  /** From the next cut on, new connections are refused. */
+  refusesAfterCut = false;
+  commitsCut = 0;
+
+  protected override bridge(client: Socket, database: Socket): void {
     if (this.refuses) {
       client.destroy();
       database.destroy();
@@ -67,12 +81,8 @@ export class DatabaseProxy {
       database.destroy();
     };
     for (const socket of [client, database]) {
-      this.#open.add(socket);
       socket.on('error', drop);
-      socket.on('close', () => {
-        this.#open.delete(socket);
-        drop();
-      });
+      socket.on('close', drop);
     }
     client.on('data', (bytes) => {
       isSilent ||= this.isHole;

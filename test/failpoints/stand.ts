@@ -1,0 +1,148 @@
+// A shop to write to, nodes that reach its database through a proxy of their own, and what must
+// hold of a write whatever happened to it: its key settles on one effect and one operation.
+
+import { expect, vi } from 'vitest';
+import { connectDatabase } from '../../src/database/connect.ts';
+import { verifyLedger } from '../../src/inventory/verify.ts';
+import { type Answer, type Api, newKey } from '../support/api.ts';
+import { ExchangeProxy } from '../support/exchanges.ts';
+import { startNode, startService, type TestService } from '../support/service.ts';
+import { withoutLimits } from '../support/whole.ts';
+
+export const path = '/inventory/adjustments';
+
+/** One logical write: whoever sends it, sends this. */
+export interface Write {
+  readonly key: string;
+  readonly body: {
+    readonly product_id: string;
+    readonly location_id: string;
+    readonly target_quantity: string;
+    readonly reason: string;
+  };
+}
+
+export interface FaultyNode {
+  readonly api: Api;
+  readonly proxy: ExchangeProxy;
+  stop(): Promise<void>;
+}
+
+export class Stand {
+  readonly service: TestService;
+  readonly token: string;
+  /** A node that no fault reaches. */
+  readonly api: Api;
+  readonly #merchant: string;
+  readonly #location: string;
+
+  private constructor(service: TestService, token: string, merchant: string, location: string) {
+    this.service = service;
+    this.token = token;
+    this.api = service.api.as(token);
+    this.#merchant = merchant;
+    this.#location = location;
+  }
+
+  static async open(): Promise<Stand> {
+    const service = await startService();
+    await withoutLimits(service.db);
+    const merchant = await service.given.merchant();
+    const location = await service.given.location(merchant);
+    const { token } = await service.given.credential(merchant);
+    // No note of its use is due while the tests last: it would be one more exchange.
+    await service.db.sql('update credentials set last_used_at = now()');
+    return new Stand(service, token, merchant, location);
+  }
+
+  close(): Promise<void> {
+    return this.service.stop();
+  }
+
+  /**
+   * A node behind a proxy of its own. None of its connections is open yet but that of the rate
+   * limits, which no request waits for.
+   */
+  async node(): Promise<FaultyNode> {
+    const proxy = new ExchangeProxy(this.service.db.serviceUrl);
+    const { api, stop } = await startNode(await proxy.listen());
+    const isReady = () => proxy.seen.length === 1 && proxy.unanswered === 0;
+    await vi.waitUntil(isReady, { interval: 2, timeout: 15_000 });
+    return {
+      api: api.as(this.token),
+      proxy,
+      stop: async () => {
+        proxy.onExchange = () => undefined;
+        // A connection that has fallen silent would be waited for.
+        proxy.cut();
+        await stop();
+        await proxy.close();
+      },
+    };
+  }
+
+  /** A write of a product that nobody has written before. */
+  async newWrite(): Promise<Write> {
+    const product = await this.service.given.product(this.#merchant);
+    return {
+      key: newKey(),
+      body: {
+        product_id: product,
+        location_id: this.#location,
+        target_quantity: '7',
+        reason: 'correction',
+      },
+    };
+  }
+
+  /** How often the write has been done. */
+  async effects({ body }: Write): Promise<number> {
+    const rows = await this.service.db.sql(
+      'select from inventory_movements where product_id = $1',
+      [body.product_id],
+    );
+    return rows.length;
+  }
+
+  /**
+   * Sends the write again, by a way without faults, and once more: it is answered the same both
+   * times, as `first` was if that was a success, and done once.
+   */
+  async mustSettle(write: Write, what: string, first?: Answer): Promise<Answer> {
+    const send = () => this.api.post(path, write.body, { key: write.key });
+    const settled = await send();
+    expect([what, settled.status]).toEqual([what, 201]);
+    const again = await send();
+    expect([what, again.status, isReplay(again)]).toEqual([what, 201, true]);
+    const operations = [settled, again, ...(first?.status === 201 ? [first] : [])].map(
+      ({ body }) => `${body.meta.operation_id} ${body.data.id} ${body.data.level.quantity}`,
+    );
+    expect([what, ...new Set(operations)]).toHaveLength(2);
+    expect([what, await this.effects(write)]).toEqual([what, 1]);
+    return settled;
+  }
+
+  /** The whole ledger adds up, no key has two operations, none is pending, nothing deadlocked. */
+  async verify(): Promise<void> {
+    const { db } = this.service;
+    const database = connectDatabase({ url: db.serviceUrl, writers: 1 });
+    const { differences } = await verifyLedger(database.writer);
+    await database.close();
+    expect(differences).toEqual([]);
+    const [counts] = await db.sql(
+      `select count(*) filter (where status = 'claimed')::int as pending,
+         (count(*) - count(distinct (merchant_id, credential_id, type, key_hash)))::int as doubled,
+         (select deadlocks::int from pg_stat_database where datname = current_database())
+           as deadlocks
+       from operations`,
+    );
+    expect(counts).toEqual({ pending: 0, doubled: 0, deadlocks: 0 });
+  }
+}
+
+export const isReplay = (answer: Answer): boolean =>
+  answer.headers.get('idempotent-replayed') === 'true';
+
+/** The status, and what the error is called. */
+export const summaryOf = ({ status, code }: Answer): string =>
+  code === undefined ? `${status}` : `${status} ${code}`;

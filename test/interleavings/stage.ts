@@ -1,0 +1,195 @@
+// Nodes on one database, each of which serves one stepped session at a time, and the oracle: every
+// run must leave what its requests leave when they come one after the other, in the order of their
+// commits.
+
+import { connectDatabase, type Database } from '../../src/database/connect.ts';
+import { verifyLedger } from '../../src/inventory/verify.ts';
+import { type Api, newKey } from '../support/api.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { Given, type GivenCredential } from '../support/given.ts';
+import { startNode } from '../support/service.ts';
+import { withoutLimits } from '../support/whole.ts';
+import { blockersIn, type Explored, explore, type Scene, type Step } from './explore.ts';
+import { type Request, Serial, type Things, wordsOf } from './serial.ts';
+import { type Halts, Session, stepped } from './session.ts';
+
+/** What one after the other does, before the sessions begin. */
+export interface Scenario {
+  /** Done before the run, one after the other. Without any, the level has no row yet. */
+  readonly before?: readonly Request[];
+  readonly sessions: readonly Request[];
+  /** Where sessions halt. By default before every statement of a batch that may meet another's. */
+  readonly halts?: Halts;
+}
+
+interface Node {
+  readonly api: Api;
+  session: Session | undefined;
+  stop(): Promise<void>;
+}
+
+/** All that a write asks of the database, the look-up of its credential and key included. */
+export const everyStatement: Halts = (name) => name !== 'share_locations';
+
+const reads = new Set(['find_credentials', 'find_locations', 'find_products', 'find_adjustments']);
+
+/** For requests of different keys, whose look-ups have nothing to do with each other. */
+export const ofBatches: Halts = (name) => !reads.has(name);
+
+/** Where no location changes, the lock that all share on it is no step: nobody waits for it. */
+export const ofFixedLocations: Halts = (name) => ofBatches(name) && name !== 'share_locations';
+
+export class Stage {
+  readonly db: TestDatabase;
+  readonly given: Given;
+  readonly owner: GivenCredential;
+  readonly #nodes: readonly Node[];
+  readonly #blockers: Awaited<ReturnType<typeof blockersIn>>;
+  readonly #verifier: Database;
+
+  private constructor(
+    db: TestDatabase,
+    owner: GivenCredential,
+    nodes: readonly Node[],
+    blockers: Awaited<ReturnType<typeof blockersIn>>,
+  ) {
+    this.db = db;
+    this.given = new Given(db);
+    this.owner = owner;
+    this.#nodes = nodes;
+    this.#blockers = blockers;
+    this.#verifier = connectDatabase({ url: db.serviceUrl, writers: 1 });
+  }
+
+  static async open(): Promise<Stage> {
+    const db = await createTestDatabase();
+    await withoutLimits(db);
+    // What a crash would lose is not looked at here.
+    await db.sql(`do $$ begin
+      execute format('alter database %I set synchronous_commit = off', current_database());
+    end $$`);
+    const given = new Given(db);
+    const owner = await given.credential(await given.merchant());
+    // No note of its use is due while the runs last.
+    await db.sql('update credentials set last_used_at = now()');
+    const nodes = await Promise.all([1, 2, 3].map(() => openNode(db, owner.token)));
+    return new Stage(db, owner, nodes, await blockersIn(db));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#nodes.map((node) => node.stop()));
+    await this.#verifier.close();
+    await this.db.drop();
+  }
+
+  /** Runs a scenario in every order. @throws Error when one is not as serial. */
+  explore(scenario: Scenario): Promise<Explored> {
+    return this.exploreScenes(() => this.#open(scenario));
+  }
+
+  /** Runs scenes in every order, then judges the whole ledger. */
+  async exploreScenes(open: () => Promise<Scene>): Promise<Explored> {
+    const explored = await explore(this.#blockers, open);
+    const { differences } = await verifyLedger(this.#verifier.writer);
+    if (differences.length > 0) throw new Error(JSON.stringify(differences));
+    const [row] = await this.db.sql<{ deadlocks: number }>(
+      `select deadlocks::int from pg_stat_database where datname = current_database()`,
+    );
+    if (row?.deadlocks !== 0) throw new Error(`${row?.deadlocks} deadlocks`);
+    return explored;
+  }
+
+  async #open({
+    before = [],
+    sessions: requests,
+    halts = ofFixedLocations,
+  }: Scenario): Promise<Scene> {
+    const { merchant } = this.owner;
+    const things: Things = {
+      product: await this.given.product(merchant, { precision: 2 }),
+      location: await this.given.location(merchant),
+      suffix: newKey(),
+    };
+    const [arranger] = this.#nodes;
+    if (arranger === undefined) throw new Error('there are no nodes');
+    for (const request of before) await request.send(arranger.api, things);
+    const answers = new Map<string, string>();
+    const sessions = requests.map((request, index) => {
+      const session = new Session('ABC'.charAt(index), halts);
+      const node = this.#nodes[index];
+      if (node === undefined) throw new Error('there are more sessions than nodes');
+      node.session = session;
+      const done = session.run(async () => {
+        answers.set(session.name, wordsOf(await request.send(node.api, things)));
+      });
+      return { session, request, done };
+    });
+    return {
+      sessions: sessions.map(({ session }) => session),
+      end: Promise.all(sessions.map(({ done }) => done)),
+      judge: async (steps) => {
+        for (const node of this.#nodes) node.session = undefined;
+        const shop = new Serial();
+        for (const request of before) request.serially(shop);
+        const expected = new Map<string, string>();
+        for (const name of orderOf(steps)) {
+          const one = sessions.find(({ session }) => session.name === name);
+          expected.set(name, one?.request.serially(shop) ?? '');
+        }
+        const found = `${textOf(answers)}: ${await this.#chainOf(things)}`;
+        const serial = `${textOf(expected)}: ${shop.chain.join(' → ')}`;
+        if (found !== serial) throw new Error(`${found}, but serially ${serial}`);
+        return found;
+      },
+    };
+  }
+
+  /** The quantities of a level's movements. @throws Error when level and ledger differ. */
+  async #chainOf({ product }: Things): Promise<string> {
+    const rows = await this.db.sql<{ after: string; is_next: boolean; is_level: boolean }>(
+      `select m.quantity_after::text as after,
+         m.sequence = row_number() over level
+           and m.quantity_before = coalesce(lag(m.quantity_after) over level, 0) as is_next,
+         (l.quantity, l.sequence) = (last_value(m.quantity_after) over whole, count(*) over whole)
+           as is_level
+       from inventory_movements m
+       join inventory_levels l using (merchant_id, product_id, location_id)
+       join operations o on o.merchant_id = m.merchant_id and o.id = m.operation_id
+         and o.resource_id = m.id
+       where m.product_id = $1
+       window level as (order by m.sequence), whole as (order by m.sequence
+         rows between unbounded preceding and unbounded following)
+       order by m.sequence`,
+      [product],
+    );
+    const off = rows.some(({ is_next, is_level }) => !is_next || !is_level);
+    if (off) throw new Error(`level and ledger differ: ${JSON.stringify(rows)}`);
+    return rows.map(({ after }) => after).join(' → ');
+  }
+}
+
+async function openNode(db: TestDatabase, token: string): Promise<Node> {
+  const node: { session: Session | undefined } = { session: undefined };
+  const { api, stop } = await startNode(patient(db.serviceUrl), (database) =>
+    stepped(database, () => node.session),
+  );
+  return Object.assign(node, { api: api.as(token), stop });
+}
+
+/** Runs must not depend on how fast they are: no time-out of the database's ends a session. */
+export function patient(serviceUrl: string): string {
+  const url = new URL(serviceUrl);
+  const names = ['idle_in_transaction_session_timeout', 'lock_timeout', 'statement_timeout'];
+  url.searchParams.set('options', names.map((name) => `-c ${name}=60s`).join(' '));
+  return url.toString();
+}
+
+/** Sessions in the order of their last steps: their commits, and the reads of those that replay. */
+function orderOf(steps: readonly Step[]): readonly string[] {
+  return [...new Set(steps.map(({ session }) => session).reverse())].reverse();
+}
+
+function textOf(answers: ReadonlyMap<string, string>): string {
+  const lines = [...answers].map(([name, words]) => `${name} ${words}`);
+  return lines.sort().join(', ');
+}
