@@ -25,9 +25,7 @@ const asked: ModelRun = {
   path: values.path,
   replay: values.replay,
 };
-process.stdout.write(
-  `${asked.runs} runs of up to ${asked.commands} commands, seed ${asked.seed}\n`,
-);
+process.stdout.write(`runs of up to ${asked.commands} commands, seed ${asked.seed}\n`);
 
 const vitest = await createVitest('test', { watch: false, run: true, project: 'together' });
 vitest.provide('modelRun', asked);
