@@ -7,7 +7,8 @@ import type { ModelRun } from '../test/model/run.ts';
 
 const { values } = parseArgs({
   options: {
-    runs: { type: 'string', default: '1000' },
+    runs: { type: 'string' },
+    minutes: { type: 'string', default: '10' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
     commands: { type: 'string', default: '100' },
     path: { type: 'string' },
@@ -16,15 +17,15 @@ const { values } = parseArgs({
 });
 
 const asked: ModelRun = {
-  runs: Number(values.runs),
+  // As many as there is time for, unless it is said how many.
+  runs: Number(values.runs ?? 1_000_000),
+  minutes: values.runs === undefined ? Number(values.minutes) : 24 * 60,
   seed: Number(values.seed),
   commands: Number(values.commands),
   path: values.path,
   replay: values.replay,
 };
-process.stdout.write(
-  `${asked.runs} runs of up to ${asked.commands} commands, seed ${asked.seed}\n`,
-);
+process.stdout.write(`runs of up to ${asked.commands} commands, seed ${asked.seed}\n`);
 
 const vitest = await createVitest('test', { watch: false, run: true, project: 'together' });
 vitest.provide('modelRun', asked);

@@ -25,6 +25,8 @@ declare module 'vitest' {
 
 export interface ModelRun {
   readonly runs: number;
+  /** No further run is begun after so many minutes. */
+  readonly minutes: number;
   readonly seed: number;
   /** The most commands of a run. */
   readonly commands: number;
@@ -122,9 +124,12 @@ async function verify(world: World, { operator }: Real): Promise<void> {
   }
 }
 
-/** @throws Error with the shortest commands found that fail, and how to run them again. */
-export async function checkModel(real: Real, asked: ModelRun): Promise<void> {
-  const { runs, seed, commands, path, replay } = asked;
+/**
+ * How many runs there were.
+ * @throws Error with the shortest commands found that fail, and how to run them again.
+ */
+export async function checkModel(real: Real, asked: ModelRun): Promise<number> {
+  const { runs, minutes, seed, commands, path, replay } = asked;
   const constraints = { maxCommands: commands, size: 'max' as const };
   const any = fc.commands<World, Real, false>([anyCommand], {
     ...constraints,
@@ -133,10 +138,11 @@ export async function checkModel(real: Real, asked: ModelRun): Promise<void> {
   const property = fc.asyncProperty(any, (made) => runCommands(real, made as Iterable<Command>));
   const result = await fc.check(property, {
     numRuns: runs,
+    interruptAfterTimeLimit: minutes * 60_000,
     seed,
     ...(path === undefined ? {} : { path, endOnFailure: true }),
   });
-  if (!result.failed) return;
+  if (!result.failed) return result.numRuns;
   const failing = String(result.counterexample?.[0]);
   const replayPath = /\/\*replayPath="([^"]*)"\*\//.exec(failing)?.[1] ?? '';
   const found = `--seed ${result.seed} --path ${result.counterexamplePath}`;
