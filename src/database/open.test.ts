@@ -4,6 +4,7 @@
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
 import { createMerchant } from '../access/operator/merchants.ts';
@@ -55,6 +56,26 @@ describe('a data directory', () => {
     const third = await openStore(config, quietLog());
     expect(third).toMatchObject({ isNew: false, secret: first.secret });
     await third.close();
+  });
+
+  test('sorts by nothing that an upgrade of the system could change', async () => {
+    const store = await openStore(readConfig({ data: directory }, {}), quietLog());
+    await store.close();
+    const client = new pg.Client({ connectionString: server.ownerUrl });
+    await client.connect();
+    const { rows } = await client.query(
+      `select count(*)::int as parts, count(*) filter (where
+         case c.collname when 'default' then d.datlocprovider else c.collprovider end in ('c', 'i')
+         and c.collname <> 'C')::int as of_the_system
+       from pg_index i
+       cross join lateral unnest(i.indcollation) as part (oid)
+       join pg_collation c on c.oid = part.oid
+       join pg_database d on d.datname = current_database()
+       where i.indrelid in (select oid from pg_class where relnamespace = 'public'::regnamespace)`,
+    );
+    await client.end();
+    expect(rows).toEqual([{ parts: expect.any(Number), of_the_system: 0 }]);
+    expect(rows[0].parts).toBeGreaterThan(50);
   });
 
   test('that holds no database is refused to a command that needs one, and not made', async () => {

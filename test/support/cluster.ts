@@ -16,7 +16,7 @@ export interface Cluster {
   /** As a role, to a database. */
   url(role: string, database: string): string;
   /** As the superuser `owner`, to `postgres` unless told otherwise. */
-  sql(text: string, database?: string): Promise<Record<string, unknown>[]>;
+  sql(text: string, database?: string, role?: string): Promise<Record<string, unknown>[]>;
   stop(): Promise<void>;
 }
 
@@ -27,7 +27,8 @@ export async function startCluster(): Promise<Cluster> {
   process.once('exit', end);
   const url = (role: string, database: string) =>
     `postgres://${role}:x@localhost:5432/${database}?host=${encodeURIComponent(directory)}`;
-  const sql = (text: string, database = 'postgres') => run(url('owner', database), text);
+  const sql = (text: string, database = 'postgres', role = 'owner') =>
+    run(url(role, database), text);
   const answers = () =>
     sql('select 1').then(
       () => true,

@@ -42,7 +42,7 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const name of made) await admin.query(`drop database if exists ${name} with (force)`);
   await admin.end();
-});
+}, 300_000);
 
 /**
  * What a migration changes about tables that were there: nothing goes that is not named here. What
@@ -121,45 +121,36 @@ describe('a migration', () => {
     const [messages, ends] = await runKilledAt(undefined);
     expect(ends).toBe(snapshots.length - 1);
     const versions = new Set<number>();
-    const step = Math.max(1, Math.floor(messages / 9));
+    const step = Math.max(1, Math.floor(messages / 7));
     for (let at = 1; at <= messages; at += step) {
       const [, version] = await runKilledAt(at);
       versions.add(version);
     }
     // Killed before the first and after the last of them, at least.
     expect(versions.size).toBeGreaterThan(1);
-  });
+  }, 120_000);
 });
 
-describe('an index', () => {
-  const partsWith = (condition: string) =>
-    withClient(ownerOf(templates.at(-1) ?? ''), async (client) => {
-      const { rows } = await client.query<{ found: string }>(
-        `select i.indexrelid::regclass::text as found from pg_index i
-         cross join lateral unnest(i.indcollation) as part (oid)
-         join pg_collation c on c.oid = part.oid
-         join pg_database d on d.datname = current_database()
-         where i.indrelid in (select oid from pg_class where relnamespace = 'public'::regnamespace)
-           and ${condition} order by 1`,
-      );
-      return rows.map((row) => row.found);
-    });
-
-  test('of the private server sorts by nothing that the system could change', async () => {
-    const provider = `case c.collname when 'default' then d.datlocprovider else c.collprovider end`;
-    expect(await partsWith(`c.collname <> 'C' and ${provider} in ('c', 'i')`)).toEqual([]);
+// In a database of an operator's the named ones sort as it does by default, and start-up looks at
+// the version of that; the private server's default never changes (src/database/open.test.ts).
+test('an index sorts bytes, but for external IDs and states', async () => {
+  const found = await withClient(ownerOf(templates.at(-1) ?? ''), async (client) => {
+    const { rows } = await client.query<{ found: string }>(
+      `select i.indexrelid::regclass::text as found from pg_index i
+       cross join lateral unnest(i.indcollation) as part (oid)
+       join pg_collation c on c.oid = part.oid
+       where i.indrelid in (select oid from pg_class where relnamespace = 'public'::regnamespace)
+         and c.collname <> 'C' order by 1`,
+    );
+    return rows.map((row) => row.found);
   });
-
-  // In a database of an operator's these sort as it does by default: start-up looks at its version.
-  test('sorts bytes, but for external IDs and states', async () => {
-    expect(await partsWith(`c.collname <> 'C'`)).toEqual([
-      'customers_external_id',
-      'customers_status',
-      'locations_external_id',
-      'products_external_id',
-      'products_status',
-    ]);
-  });
+  expect(found).toEqual([
+    'customers_external_id',
+    'customers_status',
+    'locations_external_id',
+    'products_external_id',
+    'products_status',
+  ]);
 });
 
 describe('a migration whose tables others hold', () => {

@@ -81,7 +81,7 @@ describe.each(keptVersions())('a database of version %i', (version) => {
     if (size === small) await client.query('set session_replication_role = origin');
     await fill(client, size);
     await client.query('set session_replication_role = origin');
-  });
+  }, 180_000);
   afterAll(() => node?.stop());
 
   test('is brought up to date, every row as it was, locked for less than a second', async () => {
