@@ -140,6 +140,22 @@ test('each reads its own, by every path and filter', async () => {
   }
 });
 
+test('nothing that only the other one has is there', async () => {
+  const made = { '/products': { name: 'Oats' }, '/locations': { name: 'Pier' } };
+  for (const [one, other] of sides) {
+    const ids = await Promise.all(
+      Object.entries(made).map(
+        async ([list, body]) => (await other.api.post(list, body)).body.data.id,
+      ),
+    );
+    const [product, location] = ids;
+    const paths = [`/products/${product}`, `/products/${product}/levels`, `/locations/${location}`];
+    for (const path of paths) expect([path, (await one.api.get(path)).status]).toEqual([path, 404]);
+    const levels = await one.api.get(`/inventory/levels?location_id=${location}`);
+    expect(levels.code).toBe('location_not_granted');
+  }
+});
+
 test('each sees the one operation of its key, and those of others as far as it may', async () => {
   const key = newKey();
   const ask = { headers: { 'idempotency-key': key } };

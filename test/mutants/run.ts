@@ -83,14 +83,18 @@ for (const mutant of mutants) mutated(mutant);
 if (flags.list) {
   for (const { name, breaks } of mutants) console.log(`${name}\n    ${breaks}`);
 } else {
-  const results = new Results(flags.fresh);
+  const results = new Results(mutants, flags.fresh);
   const workspace = await Workspace.open();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => void workspace.close().finally(() => process.exit(130)));
+  }
   let killed = 0;
   try {
     console.log('| Mutant | What it breaks | Killed by | s |\n|---|---|---|---|');
     for (const mutant of mutants) {
-      const result = results.of(mutant) ?? (await judge(workspace, mutant));
-      results.keep(mutant, result);
+      const known = results.of(mutant);
+      const result = known ?? (await judge(workspace, mutant));
+      if (known === undefined) results.keep(mutant, result);
       if (result.verdict === 'killed') killed += 1;
       console.log(row(mutant, result));
     }
