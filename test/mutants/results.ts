@@ -13,6 +13,8 @@ export interface Result {
   /** The file and the test that noticed. */
   readonly by: string;
   readonly seconds: number;
+  /** What that test said. */
+  readonly said?: string;
 }
 
 type Entries = Record<string, Result & { readonly digest: string }>;
@@ -31,9 +33,9 @@ export class Results {
     return entry?.digest === this.#digests.get(mutant) ? entry : undefined;
   }
 
-  keep(mutant: Mutant, { verdict, by, seconds }: Result): void {
+  keep(mutant: Mutant, result: Result): void {
     const digest = this.#digests.get(mutant) ?? '';
-    const all = { ...entries(), [mutant.name]: { verdict, by, seconds, digest } };
+    const all = { ...entries(), [mutant.name]: { ...result, digest } };
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, `${JSON.stringify(all, undefined, 2)}\n`);
   }
