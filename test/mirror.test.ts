@@ -26,7 +26,9 @@ let shop: Side;
 let mirror: Side;
 let sides: readonly (readonly [Side, Side])[];
 /** What the shop was shown by each path while it was alone. */
-let alone: ReadonlyMap<string, unknown>;
+const alone = new Map<string, unknown>();
+/** An adjustment of that time, and what it was answered with. */
+const kept = { key: newKey(), body: {}, data: {} };
 
 beforeAll(async () => {
   service = await startService();
@@ -35,8 +37,9 @@ beforeAll(async () => {
   await furnish(opened);
   const own = await opened.api.get('/credential');
   shop = { ...opened, credential: own.body.data.id };
-  const shown = pathsOf(shop).map(async (one) => [one, await shownTo(shop, one)] as const);
-  alone = new Map(await Promise.all(shown));
+  kept.body = adjustment(shop.products[1], shop.locations[1]);
+  kept.data = (await shop.api.post(path, kept.body, { key: kept.key })).body.data;
+  for (const one of pathsOf(shop)) alone.set(one, await shownTo(shop, one));
   const { merchant, tokens } = await mirrorOf(service.db, shop.merchant, [shop.token]);
   const [token = ''] = tokens;
   mirror = { ...shop, merchant, token, api: service.api.as(token) };
@@ -137,6 +140,30 @@ test('each reads its own, by every path and filter', async () => {
     expect(Array.isArray(before) ? before : [before], one).not.toEqual([]);
     expect([one, await shownTo(shop, one)]).toEqual([one, before]);
     expect([one, await shownTo(mirror, one)]).toEqual([one, mirrored(before)]);
+  }
+});
+
+test('a write from before is replayed to each with its own record', async () => {
+  for (const [one] of sides) {
+    const again = await one.api.post(path, kept.body, { key: kept.key });
+    expect([again.status, isReplay(again)]).toEqual([201, true]);
+    expect(again.body.data).toEqual(one === shop ? kept.data : mirrored(kept.data));
+  }
+});
+
+test('nothing that only the other one has is there', async () => {
+  const made = { '/products': { name: 'Oats' }, '/locations': { name: 'Pier' } };
+  for (const [one, other] of sides) {
+    const ids = await Promise.all(
+      Object.entries(made).map(
+        async ([list, body]) => (await other.api.post(list, body)).body.data.id,
+      ),
+    );
+    const [product, location] = ids;
+    const paths = [`/products/${product}`, `/products/${product}/levels`, `/locations/${location}`];
+    for (const path of paths) expect([path, (await one.api.get(path)).status]).toEqual([path, 404]);
+    const levels = await one.api.get(`/inventory/levels?location_id=${location}`);
+    expect(levels.code).toBe('location_not_granted');
   }
 });
 

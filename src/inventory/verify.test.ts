@@ -217,8 +217,8 @@ describe('damage', () => {
         (difference) => difference.product_id !== null && difference.product_id !== product,
       );
       expect(untouched).toEqual([]);
-      expect(await verify(mirror.merchant, rangeSize)).toMatchObject({ differences: [] });
     }
+    expect(await verify(mirror.merchant)).toMatchObject({ differences: [] });
   });
 
   test('a ledger of a merchant that does not exist is named when all are looked at', async () => {

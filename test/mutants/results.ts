@@ -13,22 +13,29 @@ export interface Result {
   /** The file and the test that noticed. */
   readonly by: string;
   readonly seconds: number;
+  /** What that test said. */
+  readonly said?: string;
 }
 
 type Entries = Record<string, Result & { readonly digest: string }>;
 
 export class Results {
-  constructor(isFresh: boolean) {
+  /** Of the working tree as it is at the start: so it was copied. */
+  readonly #digests: ReadonlyMap<Mutant, string>;
+
+  constructor(mutants: readonly Mutant[], isFresh: boolean) {
     if (isFresh) rmSync(path, { force: true });
+    this.#digests = new Map(mutants.map((mutant) => [mutant, digestOf(mutant)]));
   }
 
   of(mutant: Mutant): Result | undefined {
     const entry = entries()[mutant.name];
-    return entry?.digest === digestOf(mutant) ? entry : undefined;
+    return entry?.digest === this.#digests.get(mutant) ? entry : undefined;
   }
 
   keep(mutant: Mutant, result: Result): void {
-    const all = { ...entries(), [mutant.name]: { ...result, digest: digestOf(mutant) } };
+    const digest = this.#digests.get(mutant) ?? '';
+    const all = { ...entries(), [mutant.name]: { ...result, digest } };
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, `${JSON.stringify(all, undefined, 2)}\n`);
   }

@@ -54,6 +54,15 @@ async function requireGreen(workspace: Workspace, suite: string): Promise<Run> {
   throw new Error(`${suite} fails without a mutant: ${faults.join(', ')}`);
 }
 
+/** A busy machine may answer 503: that counts only when it is so each time. */
+async function surely(workspace: Workspace, suite: string): Promise<Run> {
+  for (let tries = 1; ; tries += 1) {
+    const run = await workspace.run(suite);
+    const isBusy = /\b503\b|service_unavailable|timed out/.test(`${run.said}${run.broken ?? ''}`);
+    if (!isBusy || tries === triesMax) return run;
+  }
+}
+
 async function judge(workspace: Workspace, mutant: Mutant): Promise<Result> {
   const started = performance.now();
   const result = (verdict: Result['verdict'], by: string): Result => {
@@ -62,10 +71,12 @@ async function judge(workspace: Workspace, mutant: Mutant): Promise<Result> {
   const broken: string[] = [];
   for (const suite of mutant.suites) {
     const whole = await requireGreen(workspace, suite);
-    const run = await workspace.with(mutant, () => workspace.run(suite));
+    const run = await workspace.with(mutant, () => surely(workspace, suite));
     const codes = run.invalid.filter((code) => !whole.invalid.includes(code));
     if (codes.length > 0) return result('invalid', `${suite}: SQLSTATE ${codes.join(', ')}`);
-    if (run.failed !== undefined) return result('killed', `${suite}: ${run.failed}`);
+    if (run.failed !== undefined) {
+      return { ...result('killed', `${suite}: ${run.failed}`), said: run.said };
+    }
     if (run.broken !== undefined) broken.push(`${suite}: ${run.broken.slice(0, 500)}`);
   }
   return result('survived', broken.join('; '));
@@ -83,14 +94,18 @@ for (const mutant of mutants) mutated(mutant);
 if (flags.list) {
   for (const { name, breaks } of mutants) console.log(`${name}\n    ${breaks}`);
 } else {
-  const results = new Results(flags.fresh);
+  const results = new Results(mutants, flags.fresh);
   const workspace = await Workspace.open();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => void workspace.close().finally(() => process.exit(130)));
+  }
   let killed = 0;
   try {
     console.log('| Mutant | What it breaks | Killed by | s |\n|---|---|---|---|');
     for (const mutant of mutants) {
-      const result = results.of(mutant) ?? (await judge(workspace, mutant));
-      results.keep(mutant, result);
+      const known = results.of(mutant);
+      const result = known ?? (await judge(workspace, mutant));
+      if (known === undefined) results.keep(mutant, result);
       if (result.verdict === 'killed') killed += 1;
       console.log(row(mutant, result));
     }

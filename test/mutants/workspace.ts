@@ -2,7 +2,7 @@
 // its own that all runs share. A run is one file of tests, in a process of its own, up to its first
 // failure.
 
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import {
   cpSync,
   mkdtempSync,
@@ -35,6 +35,8 @@ const invalid = new Set(['42601', '42702', '42703', '42804', '42883', '42P01', '
 export interface Run {
   /** The first test that failed; none when all passed. */
   readonly failed: string | undefined;
+  /** What it said. */
+  readonly said: string;
   /** Why there is no judgement: the file could not be run, or not to its end. */
   readonly broken: string | undefined;
   /** SQLSTATEs of statements that the database could not make sense of. */
@@ -48,6 +50,7 @@ export class Workspace {
   readonly #tree: string;
   readonly #data: string;
   readonly #server: EmbeddedServer;
+  #child: ChildProcess | undefined;
 
   private constructor(folder: string, data: string, server: EmbeddedServer) {
     this.#folder = folder;
@@ -73,6 +76,7 @@ export class Workspace {
   }
 
   async close(): Promise<void> {
+    this.#child?.kill('SIGKILL');
     await this.#server.stop();
     for (const folder of [this.#folder, this.#data]) {
       rmSync(folder, { recursive: true, force: true });
@@ -120,6 +124,7 @@ export class Workspace {
       env: { ...process.env, NO_COLOR: '1', TALLYBOOK_TEST_DATABASE_URL: this.#server.ownerUrl },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
+    this.#child = child;
     let said = '';
     child.stderr.on('data', (chunk) => {
       said += String(chunk);
@@ -161,21 +166,32 @@ interface Report {
   readonly testResults: readonly {
     readonly status: string;
     readonly message: string;
-    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
+    readonly assertionResults: readonly {
+      readonly status: string;
+      readonly fullName: string;
+      readonly failureMessages: readonly string[];
+    }[];
   }[];
 }
 
-function judged(path: string, ending: string): Pick<Run, 'failed' | 'broken' | 'tests'> {
+function judged(path: string, ending: string): Pick<Run, 'failed' | 'said' | 'broken' | 'tests'> {
   let report: Report;
   try {
     report = JSON.parse(readFileSync(path, 'utf8'));
   } catch {
-    return { failed: undefined, broken: ending, tests: 0 };
+    return { failed: undefined, said: '', broken: ending, tests: 0 };
   }
   const results = report.testResults.flatMap((file) => file.assertionResults);
-  const failed = results.find(({ status }) => status === 'failed')?.fullName;
+  const first = results.find(({ status }) => status === 'failed');
+  const failed = first?.fullName;
+  const [said = ''] = first?.failureMessages[0]?.split('\n') ?? [];
   const red = report.testResults.find(({ status }) => status !== 'passed');
   const tests = results.filter(({ status }) => status === 'passed').length;
   const isBroken = failed === undefined && (red !== undefined || tests === 0);
-  return { failed, broken: isBroken ? (red?.message ?? 'no test was run') : undefined, tests };
+  return {
+    failed,
+    said,
+    broken: isBroken ? (red?.message ?? 'no test was run') : undefined,
+    tests,
+  };
 }
