@@ -171,7 +171,7 @@ describe('what is not a whole backup is refused, and changes nothing: ', () => {
   }
 
   test('one that ends too early, wherever', async () => {
-    const cuts = Array.from({ length: 10 }, (_, n) => Math.floor((backup.length * n) / 10));
+    const cuts = Array.from({ length: 5 }, (_, n) => Math.floor((backup.length * n) / 5));
     for (const end of [...cuts, backup.length - 9, backup.length - 8, backup.length - 1]) {
       await refusedAndEmpty(backup.subarray(0, end), /damaged: .*Nothing was restored/);
     }
