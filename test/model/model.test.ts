@@ -21,8 +21,10 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test('every answer to any sequence of requests is what the model says', // What fails is shrunk, which takes many more runs.
-{ timeout: (asked.minutes + 20) * 60_000 }, async () => {
+/** What fails is shrunk, which takes many more runs. */
+const timeout = (asked.minutes + 20) * 60_000;
+
+test('every answer to any sequence of requests is what the model says', { timeout }, async () => {
   const runs = await checkModel(service, asked);
   if (told !== undefined) console.log(report(service.outcomes, runs));
   if (runs < usual.runs) return;
