@@ -4,7 +4,7 @@ import { checkModel, type ModelRun, type OpenedService, openService, runCommands
 
 /** The same runs every time: `npm run model` makes new ones. */
 const usual: ModelRun = {
-  runs: 60,
+  runs: 40,
   minutes: 10,
   seed: 20_261_121,
   commands: 100,
@@ -21,10 +21,10 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-// What fails is shrunk, which takes many more runs.
-test('every answer to any sequence of requests is what the model says', {
-  timeout: (asked.minutes + 20) * 60_000,
-}, async () => {
+/** What fails is shrunk, which takes many more runs. */
+const timeout = (asked.minutes + 20) * 60_000;
+
+test('every answer to any sequence of requests is what the model says', { timeout }, async () => {
   const runs = await checkModel(service, asked);
   if (told !== undefined) console.log(report(service.outcomes, runs));
   if (runs < usual.runs) return;
