@@ -34,10 +34,11 @@ export const firstWithTrail = 2;
 /**
  * Whoever comes for a table queues behind the migration that waits for it: a backup or a `verify`
  * would stop all service for as long as it runs. So a migration waits for less than a write does
- * (2 s), gives way, and tries again.
+ * (2 s), gives way, and tries again. For longer than deadlock_timeout (1 s), though: only then does
+ * PostgreSQL end an autovacuum that is in the way, which may run for hours.
  */
-const tableWait = 500;
-const firstPause = 500;
+const tableWait = 1_500;
+const firstPause = 1_000;
 const longestPause = 10_000;
 const patience = 15 * 60_000;
 

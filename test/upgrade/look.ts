@@ -72,7 +72,10 @@ export async function commonColumns(
 }
 
 export interface Locks {
-  /** Milliseconds from the first to the last time that each was seen, by relation and mode. */
+  /**
+   * Milliseconds from the first to the last time that each was seen, by relation, mode and
+   * transaction: one that gave way and came again holds nothing in between.
+   */
   readonly held: ReadonlyMap<string, number>;
 }
 
@@ -92,7 +95,7 @@ export async function watchLocks(url: string, work: () => Promise<unknown>): Pro
   while (!isOver) {
     const { rows } = await client.query<{ what: string }>({
       name: 'locks',
-      text: `select c.relname || ' ' || l.mode as what from pg_locks l
+      text: `select concat_ws(' ', c.relname, l.mode, l.virtualtransaction) as what from pg_locks l
         join pg_class c on c.oid = l.relation and c.relkind = 'r'
         where l.granted and l.mode = any ($1) and c.relnamespace = 'public'::regnamespace`,
       values: [excluding],
@@ -109,5 +112,5 @@ export async function watchLocks(url: string, work: () => Promise<unknown>): Pro
 
 export function longest({ held }: Locks): { what: string; ms: number } {
   const [what, ms] = [...held].sort(([, a], [, b]) => b - a)[0] ?? ['nothing', 0];
-  return { what, ms: Math.round(ms) };
+  return { what: what.replace(/ \S+$/, ''), ms: Math.round(ms) };
 }

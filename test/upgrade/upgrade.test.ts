@@ -81,6 +81,8 @@ describe.each(keptVersions())('a database of version %i', (version) => {
     if (size === small) await client.query('set session_replication_role = origin');
     await fill(client, size);
     await client.query('set session_replication_role = origin');
+    // Or an autovacuum would begin now, and be waited for.
+    await client.query('vacuum analyze');
   }, 180_000);
   afterAll(() => node?.stop());
 
