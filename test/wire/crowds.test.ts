@@ -53,7 +53,7 @@ async function gather(origin: string, count: number): Promise<void> {
   }
 }
 
-describe('a crowd of clients', () => {
+describe('a crowd of clients', { timeout: 90_000 }, () => {
   test('10,000 that idle leave room for others', async () => {
     const { api, child, log } = await start();
     await gather(api.origin, 10_000);
