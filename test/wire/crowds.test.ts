@@ -8,6 +8,8 @@ import { Given } from '../support/given.ts';
 import { type ServiceProcess, startProcess } from '../support/process.ts';
 import { RawConnection } from '../support/raw.ts';
 
+/** Too many files, or an error that nobody expected. */
+const failure = /EMFILE|ENFILE|"level":(50|60)/;
 const memoryMax = 512 * 1_024 ** 2;
 
 let db: TestDatabase;
@@ -51,7 +53,7 @@ async function gather(origin: string, count: number): Promise<void> {
   }
 }
 
-describe('a crowd of clients', () => {
+describe('a crowd of clients', { timeout: 90_000 }, () => {
   test('10,000 that idle leave room for others', async () => {
     const { api, child, log } = await start();
     await gather(api.origin, 10_000);
@@ -63,7 +65,7 @@ describe('a crowd of clients', () => {
     }
     expect(crowd.filter(({ closed }) => closed)).toEqual([]);
     expect(peakBytes(child.pid ?? 0)).toBeLessThan(memoryMax);
-    expect(log()).toBe('');
+    expect(log()).not.toMatch(failure);
   });
 
   test('more than there are files for cut off neither others nor the database', async () => {
@@ -76,7 +78,7 @@ describe('a crowd of clients', () => {
         return answer.status;
       })
       .toBe(200);
-    expect(log()).toBe('');
+    expect(log()).not.toMatch(failure);
   });
 
   test('that ask for gigabytes and read nothing cost little memory', async () => {

@@ -4,7 +4,6 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { verifyLedger } from '../../bench/setup/service.ts';
-import { processorMs } from '../../bench/setup/usage.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { Given } from '../support/given.ts';
 import { type ServiceProcess, startProcess } from '../support/process.ts';
@@ -15,7 +14,7 @@ import { faultsOf } from './answer.ts';
 import { mutatedBatch } from './mutate.ts';
 
 const seed = Number(process.env.TALLYBOOK_TEST_SEED ?? Date.now() % 1_000_000);
-const total = Number(process.env.TALLYBOOK_TEST_MUTATIONS ?? 20_000);
+const total = Number(process.env.TALLYBOOK_TEST_MUTATIONS ?? 10_000);
 const batchSize = 8;
 const lanes = 32;
 
@@ -40,7 +39,6 @@ class Tally {
   readonly operations = new Set<string>();
   readonly faults = new Map<string, string>();
   sent = 0;
-  stalled = 0;
 
   judge(answer: RawAnswer, isOutside: boolean): void {
     const { status, json } = answer;
@@ -90,7 +88,6 @@ async function judgeAnswers(connection: RawConnection, tally: Tally, isOutside: 
       return answered;
     } else {
       stalls += 1;
-      tally.stalled += 1;
       connection.send(padding);
     }
   }
@@ -113,13 +110,8 @@ test(`${total} mutated requests (seed ${seed}) find no 5xx, no other form and no
   };
   await Promise.all(Array.from({ length: lanes }, lane));
   const seconds = ((performance.now() - started) / 1_000).toFixed(1);
-  console.log(
-    `seed ${seed}: ${tally.sent} requests in ${seconds} s`,
-    tally.statuses,
-    tally.stalled,
-    processorMs(service.child.pid ?? 0),
-    process.cpuUsage(),
-  );
+  const counts = JSON.stringify(Object.fromEntries(tally.statuses));
+  console.log(`seed ${seed}: ${tally.sent} requests in ${seconds} s, answered with ${counts}`);
   expect([...tally.faults], `seed ${seed}`).toEqual([]);
   expect(tally.sent).toBeGreaterThanOrEqual(total);
   // It was worth it: the mutations reach all the way.

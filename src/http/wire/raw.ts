@@ -42,6 +42,10 @@ export function answerParserErrors(server: Server, report: OnRawProblem): void {
     const problem = new Problem('method_not_allowed', { headers: { Allow: servedMethods } });
     afterAnswers(socket, () => write(socket, problem, report));
   });
+  // Who is still sending has limits of its own, and is told when they are over.
+  server.on('timeout', (socket) => {
+    if (responseOn(socket)?.req.complete !== false) socket.destroy();
+  });
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
     respond(response, new Problem('expectation_failed'), report);
   });
@@ -71,7 +75,7 @@ function beginsWithLongUrl(packet: Buffer | undefined): boolean {
  * nothing more can be said.
  */
 function afterAnswers(socket: Duplex, say: () => void): void {
-  const { _httpMessage: response } = socket as Duplex & { _httpMessage?: ServerResponse };
+  const response = responseOn(socket);
   // It has been told to go, and is sending on.
   if (socket.writableEnded) return;
   if (!socket.writable || (response?.headersSent && !response.req.complete)) {
@@ -81,6 +85,11 @@ function afterAnswers(socket: Duplex, say: () => void): void {
   } else {
     say();
   }
+}
+
+/** The response whose turn it is. */
+function responseOn(socket: Duplex): ServerResponse | undefined {
+  return (socket as Duplex & { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
 }
 
 function respond(response: ServerResponse, problem: Problem, report: OnRawProblem): void {

@@ -19,20 +19,23 @@ export function inTurn(
   response: ServerResponse,
   begin: (refusal?: Error) => void,
 ): void {
-  if (socket.writableEnded || socket.destroyed) return;
+  const isOver = socket.writableEnded || socket.destroyed;
   // Node gives a response its socket when the one before it is done with it.
-  if (response.socket !== null) {
+  if (response.socket !== null && !isOver) {
     begin();
     return;
   }
   const ahead = waiting.get(socket) ?? 0;
-  if (ahead >= limits.pipelinedMax) {
-    begin(overloaded());
-  } else {
+  if (ahead < limits.pipelinedMax) {
     waiting.set(socket, ahead + 1);
     response.once('socket', () => {
       waiting.set(socket, (waiting.get(socket) ?? 1) - 1);
       inTurn(socket, response, begin);
     });
+  } else if (isOver) {
+    // It has been told that this is the end, and goes on asking.
+    socket.destroy();
+  } else {
+    begin(overloaded());
   }
 }
