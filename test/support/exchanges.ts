@@ -99,7 +99,11 @@ class Bridge {
     database.on('data', (bytes) => {
       for (const message of received.take(bytes)) this.#fromServer(message);
     });
-    client.on('close', () => database.end());
+    client.on('close', () => {
+      database.end();
+      // Nobody waits for these any more.
+      proxy.unanswered -= this.#open.splice(0).length;
+    });
     database.on('close', () => {
       // Its last words, such as the reason for which it ends the connection.
       if (this.#isDeafToServer) return;
