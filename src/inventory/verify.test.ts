@@ -185,6 +185,11 @@ describe('damage', () => {
       `update operations set resource_id = 'imv_elsewhere' where ${operation}`,
     ],
     [
+      'an operation that names a movement which another merchant has',
+      'operation_names_another',
+      update('id = $4'),
+    ],
+    [
       'an operation whose movement is missing',
       'operation_without_movement',
       `delete from inventory_movements where ${third}`,

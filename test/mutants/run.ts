@@ -54,11 +54,13 @@ async function requireGreen(workspace: Workspace, suite: string): Promise<Run> {
   throw new Error(`${suite} fails without a mutant: ${faults.join(', ')}`);
 }
 
+const busy = /\b503\b|service_unavailable|timed out|time-?out|database failure: (away|lost)/;
+
 /** A busy machine may answer 503: that counts only when it is so each time. */
 async function surely(workspace: Workspace, suite: string): Promise<Run> {
   for (let tries = 1; ; tries += 1) {
     const run = await workspace.run(suite);
-    const isBusy = /\b503\b|service_unavailable|timed out/.test(`${run.said}${run.broken ?? ''}`);
+    const isBusy = busy.test(`${run.said} ${run.broken ?? ''}`);
     if (!isBusy || tries === triesMax) return run;
   }
 }
