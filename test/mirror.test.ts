@@ -106,7 +106,7 @@ function pathsOf({ customers, products, locations, movements, operations }: Shop
 
 async function shownTo({ api }: Shop, one: string): Promise<unknown> {
   const answer = await api.get(one);
-  expect([one, answer.status]).toEqual([one, 200]);
+  expect(answer.status, one).toBe(200);
   const { data } = answer.body;
   return one === '/credential' ? { id: data.id, merchant: data.merchant } : data;
 }
