@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Answer } from '../support/api.ts';
 import type { Fault } from '../support/exchanges.ts';
+import { sampled } from './sample.ts';
 import {
   answerTo,
   answerToRepeated,
@@ -77,7 +78,8 @@ describe.each(ways)('$name', (way) => {
   test.each(way.own)('is answered rightly whatever happens each time at %s', async (exchange) => {
     // The others end it the first time.
     const passing = Object.entries(faults).filter(([name]) => answerTo(exchange, name) === '201');
-    for (const [name, fault] of passing) {
+    const chosen = new Set(passing.length === 0 ? [] : sampled(passing.length - 1, 2));
+    for (const [name, fault] of passing.filter((_, place) => chosen.has(place))) {
       const sent = await send(way, node, at(exchange, fault, { times: 100 }));
       expect([name, summaryOf(sent.answer)]).toEqual([name, answerToRepeated(exchange, name)]);
       await mustFit(sent, way, name);

@@ -216,7 +216,7 @@ describe('audit verify', () => {
     });
     const { stdout: listed } = await tallybook('audit', 'list');
     expect(listed).toContain('line {\uFFFD[2J');
-    expect((await tallybook('audit', 'export')).stdout.trimEnd().split('\n')).toHaveLength(5);
+    expect((await tallybook('audit', 'export')).stdout.trimEnd().split('\n')).toHaveLength(6);
   });
 });
 
