@@ -8,11 +8,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { crc32 } from 'node:zlib';
 import { pino } from 'pino';
 import { createCredential } from '../src/access/operator/credentials.ts';
 import { createMerchant } from '../src/access/operator/merchants.ts';
-import { mintToken } from '../src/access/token.ts';
+import { checksum, mintToken } from '../src/access/token.ts';
 import { readConfig } from '../src/config.ts';
 import type { MerchantId } from '../src/core/principal.ts';
 import { type Running, start } from '../src/main.ts';
@@ -39,19 +38,12 @@ function groupsOf(valid: string): readonly Kinds[] {
     },
     {
       'random, right checksum': () => mintToken('pat'),
-      'begins as a valid one, right checksum': () => withChecksum(near().slice(0, -6)),
+      'begins as a valid one, right checksum': () => {
+        const body = near().slice(0, -6);
+        return body + checksum(body);
+      },
     },
   ];
-}
-
-function withChecksum(body: string): string {
-  let rest = crc32(body);
-  let checksum = '';
-  for (let i = 0; i < 6; i += 1) {
-    checksum = alphabet.charAt(rest % 62) + checksum;
-    rest = Math.floor(rest / 62);
-  }
-  return body + checksum;
 }
 
 let addresses = 0;

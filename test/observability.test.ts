@@ -1,9 +1,9 @@
 import { request } from 'node:http';
-import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Api } from './support/api.ts';
 import { createTestDatabase, type TestDatabase } from './support/database.ts';
 import { Given, type GivenCredential } from './support/given.ts';
+import { freePort } from './support/port.ts';
 import { type ServiceProcess, startProcess } from './support/process.ts';
 
 let db: TestDatabase;
@@ -29,14 +29,6 @@ afterAll(async () => {
   await service.end();
   await db.drop();
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
 
 const lines = () =>
   service

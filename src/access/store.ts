@@ -4,7 +4,7 @@ import { lookupId } from '../core/id.ts';
 import { limits } from '../core/limits.ts';
 import type { CredentialKind } from '../core/principal.ts';
 import type { Detail, ProblemCode } from '../core/problem.ts';
-import type { Statement } from '../core/statement.ts';
+import { hex, type Statement } from '../core/statement.ts';
 
 /** What one of those who stand behind a credential may do themselves. */
 export interface Reach {
@@ -125,10 +125,6 @@ function lookUpRecord({ tokenHash, locationId, keys }: LookUpQuestion, position:
 
 function keyRecord({ type, keyHash }: KeyQuestion): object {
   return { type, key_hash: hex(keyHash) };
-}
-
-function hex(bytes: Buffer): string {
-  return `\\x${bytes.toString('hex')}`;
 }
 
 /** The built-in credential that a merchant's operator acts as. It has no token. */

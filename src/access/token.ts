@@ -43,7 +43,8 @@ export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token, 'latin1').digest();
 }
 
-function checksum(text: string): string {
+/** The six characters that end a token which begins so. */
+export function checksum(text: string): string {
   let rest = crc32(Buffer.from(text, 'latin1'));
   let digits = '';
   for (let i = 0; i < checksumLength; i += 1) {

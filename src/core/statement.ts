@@ -46,6 +46,11 @@ export interface Reads extends Reader {
   ): Promise<Row | undefined>;
 }
 
+/** Bytes as the database reads them in JSON. */
+export function hex(bytes: Buffer): string {
+  return `\\x${bytes.toString('hex')}`;
+}
+
 export interface Result {
   /** What the server says it did, such as `SELECT` or `COMMIT`. */
   readonly command: string;

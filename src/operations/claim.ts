@@ -4,7 +4,7 @@
 import type { OperationType } from '../core/contract.ts';
 import type { MerchantId } from '../core/principal.ts';
 import type { Detail, ProblemCode } from '../core/problem.ts';
-import type { SetStatement, Statement } from '../core/statement.ts';
+import { hex, type SetStatement, type Statement } from '../core/statement.ts';
 import { fingerprintVersion } from './fingerprint.ts';
 
 /** A key as the unique constraint knows it. */
@@ -154,8 +154,4 @@ export function keyText(key: KeyIdentity): string {
 /** The same for a row. */
 export function keyTextOf(row: KnownRow): string {
   return `${row.merchant_id} ${row.credential_id} ${row.type} ${row.key_hash.toString('base64')}`;
-}
-
-function hex(bytes: Buffer): string {
-  return `\\x${bytes.toString('hex')}`;
 }

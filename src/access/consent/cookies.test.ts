@@ -1,10 +1,10 @@
 // The cookies that tie a request for consent to its browser, where TLS ends at a proxy.
 
-import { createServer } from 'node:net';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { redirectUri } from '../../../test/support/oauth.ts';
+import { freePort } from '../../../test/support/port.ts';
 import { testSecret } from '../../../test/support/service.ts';
 import { readConfig } from '../../config.ts';
 import { type Running, start } from '../../main.ts';
@@ -29,14 +29,6 @@ afterAll(async () => {
   await running.stop();
   await db.drop();
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
 
 test('go over TLS only, to no script, and to no other site', async () => {
   const { database } = running.store;

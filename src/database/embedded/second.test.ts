@@ -8,6 +8,7 @@ import { chmod } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, test } from 'vitest';
+import { parentOf } from '../../../test/support/parent.ts';
 import { type ServiceProcess, serveProcess } from '../../../test/support/process.ts';
 import { chooseAccount, runAs } from './account.ts';
 import { findBinaries } from './binaries.ts';
@@ -46,14 +47,6 @@ function worksThere(pid: number): boolean {
     return readlinkSync(`/proc/${pid}/cwd`) === cluster;
   } catch {
     return false;
-  }
-}
-
-function parentOf(pid: number): number {
-  try {
-    return Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
-  } catch {
-    return 0;
   }
 }
 

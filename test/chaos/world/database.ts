@@ -8,6 +8,7 @@ import pg from 'pg';
 import { layoutOf } from '../../../src/database/embedded/directory.ts';
 import { type EmbeddedServer, startEmbeddedServer } from '../../../src/database/embedded/server.ts';
 import { migrate } from '../../../src/database/migrate.ts';
+import { parentOf } from '../../support/parent.ts';
 
 /** A database that was killed replays its log first; its supervisor waits longer each time. */
 const backWithinMs = 120_000;
@@ -92,8 +93,9 @@ export class ChaosDatabase {
   get processes(): number[] {
     const { postmaster } = this;
     const children = readdirSync('/proc')
-      .filter((name) => /^[0-9]+$/.test(name) && parentOf(name) === postmaster)
-      .map(Number);
+      .filter((name) => /^[0-9]+$/.test(name))
+      .map(Number)
+      .filter((pid) => parentOf(pid) === postmaster);
     return [postmaster, ...children];
   }
 
@@ -104,15 +106,5 @@ export class ChaosDatabase {
 
   stop(): Promise<void> {
     return this.#server.stop();
-  }
-}
-
-function parentOf(pid: string): number {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name before it may hold blanks and parentheses.
-    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
-  } catch {
-    return 0;
   }
 }
