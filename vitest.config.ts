@@ -25,6 +25,8 @@ export default defineConfig({
     expect: { poll: { timeout: 15_000 } },
     // Two files at a time, as many as the smallest machine it must run on has cores.
     maxWorkers: 2,
+    // Tests of one file that wait at the same time: slow clients, which wait for 30 s.
+    maxConcurrency: 16,
     projects: [
       {
         extends: true,

@@ -1,5 +1,5 @@
 // What a request costs, counted instead of timed: round trips and statements, rows touched, and the
-// way to them, at a million rows. A counted cost is the same on every machine, so a change that
+// way to them, at 300,000 rows. A counted cost is the same on every machine, so a change that
 // makes requests more expensive fails here, and not in somebody's shop.
 
 import pg from 'pg';
@@ -15,8 +15,8 @@ import { startNode } from './support/service.ts';
 import { submitAdjustment } from './support/submit.ts';
 import { WorkCounter } from './support/work.ts';
 
-/** Numbered from 0, so a million. */
-const lastProduct = 999_999;
+/** Numbered from 0. With a million, plans and counts are the same, and it takes a minute more. */
+const lastProduct = 299_999;
 /** Others, that make the database believe in small merchants. */
 const smallMerchants = 300;
 /** Movements of the one level that everybody wants. */
@@ -51,7 +51,7 @@ beforeAll(async () => {
   ({ token, location } = single(large));
   products = Array.from(
     { length: 100 },
-    (_, n) => productPrefix + String(7_919 * (n + 1) + 100_000),
+    (_, n) => productPrefix + String(1_979 * (n + 1) + 100_000),
   );
   await start();
   // Connections plan anew the first five times that they meet a statement.
@@ -286,6 +286,7 @@ interface Plan {
 }
 
 const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+const isLoop = (plan: Plan) => plan['Node Type'] === 'Nested Loop';
 
 /** The plans a statement may have: for its values, and the one kept for all of them. */
 async function plansOf(session: pg.Client, { name, text, values }: Statement): Promise<Plan[]> {
@@ -320,10 +321,12 @@ test('no plan on a hot path walks a table, and no page is sorted', async () => {
         (one) => one['Node Type'] === 'Seq Scan' && tables.includes(one['Relation Name'] ?? ''),
       );
       expect(walked, text).toEqual([]);
-      // Pages follow an index. Those of several levels are merged, and writes sort the records of
-      // their batch, to lock in one order.
-      const isPage = /order by \S+( desc)? limit/.test(text) && !name.startsWith('list_movements_');
-      const sorted = nodes.filter((one) => /Sort/.test(one['Node Type']));
+      // Pages follow an index. Those of several levels are merged from walks that do; and writes
+      // sort the records of their batch, to lock in one order.
+      const isPage = /order by \S+( desc)? limit/.test(text);
+      const isMerged = name.startsWith('list_movements_');
+      const walks = isMerged ? nodes.filter(isLoop).flatMap(nodesOf) : nodes;
+      const sorted = walks.filter((one) => /Sort/.test(one['Node Type']));
       if (isPage) expect(sorted, text).toEqual([]);
     }
   }

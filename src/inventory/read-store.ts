@@ -86,7 +86,9 @@ export interface MovementFilter {
 
 /**
  * Where the rows of a list come from. Each is walked along an index that ends in the ID, so that a
- * page costs its own length wherever it lies; several walks are merged.
+ * page costs its own length wherever it lies; several walks are merged. The bounds of a level are
+ * rows: told that product and location are equal, the database believes that a level has one or two
+ * movements, like most, and a page of one that had 20,000 read and sorted them all.
  */
 const movementSources = {
   operation: `(select * from inventory_movements m where m.merchant_id = $1 and m.id =
@@ -94,17 +96,20 @@ const movementSources = {
   products: `(select product_id, location_id from inventory_levels where merchant_id = $1
       and product_id = any ($3) and ($2::text[] is null or location_id = any ($2))) v
     cross join lateral (select * from inventory_movements m where m.merchant_id = $1
-      and m.product_id = v.product_id and m.location_id = v.location_id and %WHERE%
-      order by m.id %ORDER% limit $9) m`,
+      and (m.product_id, m.location_id, m.id) > (v.product_id, v.location_id, $4)
+      and (m.product_id, m.location_id, m.id) < (v.product_id, v.location_id, $5)
+      and %FILTERS%
+      order by m.product_id %ORDER%, m.location_id %ORDER%, m.id %ORDER% limit $9) m`,
   locations: `unnest($2::text[]) l (id)
     cross join lateral (select * from inventory_movements m where m.merchant_id = $1
       and m.location_id = l.id and %WHERE% order by m.id %ORDER% limit $9) m`,
   merchant: `inventory_movements m where m.merchant_id = $1 and %WHERE%`,
 } as const;
 
-const movementConditions = `m.id > $4 and m.id < $5
-  and m.recorded_at >= $6::timestamptz and m.recorded_at < $7::timestamptz
-  and ($8::text is null or m.operation_id = $8) and ($10::text is null or m.reason = $10)
+const movementFilters = `m.recorded_at >= $6::timestamptz and m.recorded_at < $7::timestamptz
+  and ($8::text is null or m.operation_id = $8) and ($10::text is null or m.reason = $10)`;
+
+const movementConditions = `m.id > $4 and m.id < $5 and ${movementFilters}
   and ($2::text[] is null or m.location_id = any ($2))
   and ($3::text[] is null or m.product_id = any ($3))`;
 
@@ -114,7 +119,8 @@ export function listMovements(filter: MovementFilter): Statement<ByColumn<Moveme
   if (source === 'merchant' && isUnfiltered(filter)) return walkMovements(filter);
   const from = movementSources[source]
     .replace('%WHERE%', movementConditions)
-    .replace('%ORDER%', order);
+    .replace('%FILTERS%', movementFilters)
+    .replaceAll('%ORDER%', order);
   const low = [idFloor('movement', recordedAfter), order === 'asc' ? after : undefined];
   const high = [idCeiling('movement', recordedBefore), order === 'desc' ? after : undefined];
   return {

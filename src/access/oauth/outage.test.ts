@@ -113,11 +113,9 @@ test('the log says what was answered, and names applications that proved themsel
   const wrong = await logged(await send('tb_ocs_wrong'));
   expect(wrong).toMatchObject({ status: 401, oauthError: 'invalid_client' });
   expect(wrong?.applicationId).toBeUndefined();
-  let answer = await send(made.secret);
-  for (let sent = 0; answer.status === 200 && sent < 1_000; sent += 1) {
-    answer = await send(made.secret);
-  }
-  const late = await logged(answer);
+  const answers = await Promise.all(Array.from({ length: 400 }, () => send(made.secret)));
+  const refused = answers.find(({ status }) => status === 429);
+  const late = refused && (await logged(refused));
   expect(late).toMatchObject({ status: 429, applicationId: made.id });
   expect(late?.problem?.code).toBe('rate_limited');
 });
