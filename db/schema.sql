@@ -182,6 +182,7 @@ create index inventory_movements_by_location on inventory_movements (merchant_id
 create trigger inventory_movements_continue after insert on inventory_movements referencing new table as added for each statement execute function refuse_broken_chain();
 create trigger inventory_movements_immutable before delete or update on inventory_movements for each row execute function refuse_change();
 create trigger inventory_movements_kept before truncate on inventory_movements for each statement execute function refuse_change();
+create trigger inventory_movements_named after insert on inventory_movements referencing new table as added for each statement execute function refuse_movement_of_another_operation();
 
 create table locations (
   merchant_id text collate "C" not null,
@@ -467,6 +468,25 @@ begin
       and m.sequence = new.sequence and m.quantity_after = new.quantity
   ) then
     raise exception 'a level differs from its last movement'
+      using errcode = 'integrity_constraint_violation';
+  end if;
+  return null;
+end $function$;
+
+create function refuse_movement_of_another_operation()
+ returns trigger
+ language plpgsql
+as $function$
+begin
+  if exists (
+    select from added a
+    left join lateral (
+      select resource_id from public.operations o
+      where o.merchant_id = a.merchant_id and o.id = a.operation_id
+      limit 1) named on true
+    where named.resource_id is distinct from a.id
+  ) then
+    raise exception 'a movement that its operation does not name'
       using errcode = 'integrity_constraint_violation';
   end if;
   return null;

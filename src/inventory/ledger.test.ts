@@ -179,3 +179,38 @@ describe('the service’s role', () => {
     expect(settings).toEqual({ idle: '1s', lock: '2s', statement: '3s', timezone: 'UTC' });
   });
 });
+
+describe('a movement is committed only under the operation that names it', () => {
+  const id = 'imv_by_hand';
+
+  /** The next movement of the level as the owner's own transaction, with all that it needs. */
+  const byHand = (operation: string, of = merchant) =>
+    service.db.sql(`
+      insert into operations (merchant_id, id, credential_id, type, key_hash, fingerprint,
+        fingerprint_version, status, resource_id, request_id, created_at)
+      values ('${of}', 'op_named', 'cred_x', 'inventory.adjust', sha256('key'), sha256('body'),
+        1, 'succeeded', '${id}', 'req_x', now());
+      update inventory_levels set quantity = 10.125, sequence = 4, last_movement_id = '${id}'
+        where product_id = '${product}';
+      ${movement({ id: `'${id}'`, operation_id: operation })}`);
+
+  test.each([
+    ['there is none', "'op_none'"],
+    ['one that names another', '(select max(id) from operations where id <> $$op_named$$)'],
+  ])('not when %s', async (_, operation) => {
+    await expect(byHand(operation)).rejects.toThrow(/its operation does not name/);
+  });
+
+  test('not when another merchant’s names it', async () => {
+    const other = await service.given.merchant();
+    await expect(byHand("'op_named'", other)).rejects.toThrow(/its operation does not name/);
+  });
+
+  // Last: the level moves.
+  test('and then it is', async () => {
+    await byHand("'op_named'");
+    expect(await service.db.sql(`select id from inventory_movements where id = '${id}'`)).toEqual([
+      { id },
+    ]);
+  });
+});

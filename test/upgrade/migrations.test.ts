@@ -105,6 +105,13 @@ const changes: Readonly<Record<string, object>> = {
     ],
   },
   '0004_plan_of_key_look_up.sql': { gone: [], come: [] },
+  '0005_movement_of_its_operation.sql': {
+    gone: [],
+    come: [
+      'function refuse_movement_of_another_operation()',
+      'trigger inventory_movements.inventory_movements_named',
+    ],
+  },
 };
 
 describe('a migration', () => {

@@ -173,9 +173,14 @@ test('migrate leaves a line of each migration that the trail can take', async ()
     expect.objectContaining({ ...line, number: 1, migration: '0002_access.sql' }),
     expect.objectContaining({ ...line, number: 2, migration: '0003_ledger_by_set.sql' }),
     expect.objectContaining({ ...line, number: 3, migration: '0004_plan_of_key_look_up.sql' }),
+    expect.objectContaining({
+      ...line,
+      number: 4,
+      migration: '0005_movement_of_its_operation.sql',
+    }),
   ]);
   expect(await json('migrate')).toMatchObject({ applied: [] });
-  expect(await trail.lines()).toHaveLength(3);
+  expect(await trail.lines()).toHaveLength(4);
 });
 
 /** On the trail of the test before. */
