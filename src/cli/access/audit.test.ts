@@ -188,14 +188,14 @@ describe('audit verify', () => {
   test('tells the last hash of a sound trail, and finds it again', async () => {
     await trail.append('a', 'b', 'c');
     const report = await json<{ last: { hash: string } }>('audit', 'verify');
-    const last = { day, number: 6, hash };
-    expect(report).toEqual({ ok: true, records: 6, last, fault: null });
+    const last = { day, number: 7, hash };
+    expect(report).toEqual({ ok: true, records: 7, last, fault: null });
     expect(await json('audit', 'verify', '--expect', report.last.hash.toUpperCase())).toEqual(
       report,
     );
     const { code, stdout } = await tallybook('audit', 'verify');
     expect(code).toBe(0);
-    expect(stdout).toContain('The audit trail is sound: 6 records.');
+    expect(stdout).toContain('The audit trail is sound: 7 records.');
     expect(stdout).toContain(report.last.hash);
   });
 
@@ -221,7 +221,7 @@ describe('audit verify', () => {
     });
     const { stdout: listed } = await tallybook('audit', 'list');
     expect(listed).toContain('line {\uFFFD[2J');
-    expect((await tallybook('audit', 'export')).stdout.trimEnd().split('\n')).toHaveLength(6);
+    expect((await tallybook('audit', 'export')).stdout.trimEnd().split('\n')).toHaveLength(7);
   });
 });
 
