@@ -96,6 +96,22 @@ describe('a system that sorts otherwise than when indexes were built', () => {
   });
 });
 
+describe('a role of the service that could switch off what guards the ledger', () => {
+  test.each([
+    ['superuser', 'alter role books_service superuser', 'is a superuser'],
+    ['member of the owner', 'grant owner to books_service', 'may act as the owner'],
+  ])('as a %s is refused, and what the message says mends it', async (_, statement, fault) => {
+    expect(await tallybook('migrate')).toMatchObject({ code: 0 });
+    await cluster.sql(statement);
+    const { code, stderr } = await tallybook(serve);
+    expect(code).toBe(1);
+    expect(stderr).toContain(fault);
+    const [, remedy = ''] = /run ((?:alter|revoke) [^;\n]*)/.exec(stderr) ?? [];
+    await cluster.sql(remedy);
+    expect(await tallybook('migrate')).toMatchObject({ code: 0 });
+  });
+});
+
 describe('a default of acknowledging before a write is on disk', () => {
   beforeAll(async () => {
     expect(await tallybook('migrate')).toMatchObject({ code: 0 });

@@ -50,6 +50,7 @@ export async function assertSafe(serviceUrl: string, schemaVersion: number): Pro
     ...(await serverFaults(client, found)),
     ...synchronyFaults(found),
     ...roleFaults(found),
+    ...(await rightsFaults(client, found)),
     ...(await schemaFaults(client, schemaVersion)),
   ]);
 }
@@ -131,6 +132,24 @@ function roleFaults({ settings }: Found): string[] {
       ? []
       : [`${name} is ${value}, it must be ${expected}: run "tallybook migrate"`];
   });
+}
+
+/**
+ * A role that is not the owner's is there to have fewer rights. One that has all of them by the way
+ * can switch off what guards the ledger; a service that is the owner itself is warned elsewhere.
+ */
+async function rightsFaults(client: pg.Client, { role }: Found): Promise<string[]> {
+  const { rows } = await client.query<{ owner: string; is_superuser: boolean }>(
+    `select quote_ident(r.rolname) as owner, s.rolsuper as is_superuser
+     from pg_class t, pg_roles r, pg_roles s
+     where t.oid = to_regclass('public.inventory_movements') and r.oid = t.relowner
+       and s.rolname = current_user and s.oid <> r.oid and pg_has_role(s.oid, r.oid, 'member')`,
+  );
+  return rows.map(({ owner, is_superuser }) =>
+    is_superuser
+      ? `the service's role is a superuser: run alter role ${role} nosuperuser`
+      : `the service's role may act as the owner: run revoke ${owner} from ${role}`,
+  );
 }
 
 async function schemaFaults(client: pg.Client, schemaVersion: number): Promise<string[]> {
