@@ -201,7 +201,7 @@ export class Dispatcher {
 }
 
 /** 409: the key is bound to another request. */
-export function keyReused(known: KnownOperation): Problem {
+function keyReused(known: KnownOperation): Problem {
   return new Problem('idempotency_key_reused', {
     details: [
       {
