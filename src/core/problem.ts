@@ -30,7 +30,9 @@ export const problemKinds = {
   invalid_json: {
     status: 400,
     title: 'The body is not one strict JSON object.',
-    advice: 'Send UTF-8 JSON: one object, no member twice, no lone surrogates, at most 8 deep.',
+    advice:
+      'Send UTF-8 JSON: one object, no member twice, no lone surrogates, at most 8 deep, and at ' +
+      'most 160 values in it.',
   },
   missing_parameter: {
     status: 400,

@@ -180,10 +180,10 @@ function detailsOf(errors: readonly ErrorObject[], nameUnknown: NameUnknown): De
 function detailOf(error: ErrorObject, nameUnknown: NameUnknown): Detail {
   const { params, propertyName } = error;
   const place = error.instancePath
+    .split('/')
     .slice(1)
-    .replaceAll('/', '.')
-    .replaceAll('~1', '/')
-    .replaceAll('~0', '~');
+    .map((name) => echoed(name.replaceAll('~1', '/').replaceAll('~0', '~')))
+    .join('.');
   const field = propertyName === undefined ? place : joined(place, propertyName);
   switch (error.keyword) {
     case 'required':
@@ -241,12 +241,17 @@ function fault(field: string, code: DetailCode, message: string): Detail {
   return { field, code, message };
 }
 
-/** A name of the caller's own is echoed so far that it can be found. */
-const echoedLengthMax = 100;
+/** A name of the caller's own is echoed so far that it can be found: no known one is longer. */
+const echoedLengthMax = 50;
+
+function echoed(name: string): string {
+  const letters = [...name];
+  if (letters.length <= echoedLengthMax) return name;
+  return `${letters.slice(0, echoedLengthMax).join('')}…`;
+}
 
 function joined(field: string, name: string): string {
-  const echoed = name.length > echoedLengthMax ? `${name.slice(0, echoedLengthMax)}…` : name;
-  return field === '' ? echoed : `${field}.${echoed}`;
+  return field === '' ? echoed(name) : `${field}.${echoed(name)}`;
 }
 
 function withArticle(type: string): string {

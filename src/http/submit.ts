@@ -1,4 +1,4 @@
-// The way of an authorised write to the dispatcher, the same for HTTP and for the operator. What its
+// The way of an authorised write to the dispatcher, the same for HTTP and for the operator. What a
 // key is bound to comes first: the request that bound it is a replay, and any other one 409, though
 // its fields be refused today. A path ID is settled before the claim, because a 404 binds no key.
 
