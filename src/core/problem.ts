@@ -288,3 +288,8 @@ export class Problem extends Error {
 
 /** Only these statuses promise that the very same request may succeed later. */
 export const isRetryable = (status: number): boolean => [429, 500, 503, 504].includes(status);
+
+/** One to three seconds at random: those who are refused together do not come back together. */
+export function retryLater() {
+  return { 'Retry-After': String(1 + Math.floor(Math.random() * 3)) };
+}
