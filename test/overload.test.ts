@@ -4,9 +4,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { limits } from '../src/core/limits.ts';
 import type { Principal } from '../src/core/principal.ts';
+import { Problem } from '../src/core/problem.ts';
 import { readConnections } from '../src/database/connect.ts';
 import { type Answer, newKey } from './support/api.ts';
-import { startService, type TestService } from './support/service.ts';
+import { DatabaseProxy } from './support/proxy.ts';
+import { startNode, startService, type TestService } from './support/service.ts';
 import { openShop, type Shop } from './support/shop.ts';
 import { submitAdjustment } from './support/submit.ts';
 
@@ -173,6 +175,24 @@ describe('writes of one merchant that get stuck', () => {
     expect(statuses(retried)).toEqual(times(30, () => 201));
     expect(retried.every(({ headers }) => !headers.has('idempotent-replayed'))).toBe(true);
   });
+});
+
+test('writes that fail together are told to come back at different times', async () => {
+  const proxy = new DatabaseProxy(service.db.serviceUrl);
+  const node = await startNode(await proxy.listen());
+  proxy.refuses = true;
+  proxy.cut();
+  const told = await Promise.all(
+    times(100, async (n) => {
+      const failed = submitAdjustment(node.service, principal, adjustment(1, n + 1));
+      const problem = await failed.catch((error: unknown) => error);
+      return problem instanceof Problem ? [problem.code, problem.headers['Retry-After']] : [];
+    }),
+  );
+  expect(new Set(told.map(([code]) => code))).toEqual(new Set(['service_unavailable']));
+  expect(new Set(told.map(([, seconds]) => seconds))).toEqual(new Set(['1', '2', '3']));
+  await node.stop();
+  await proxy.close();
 });
 
 const path = '/inventory/adjustments';

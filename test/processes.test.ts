@@ -181,3 +181,71 @@ describe('a process frozen inside a batch', () => {
     expect(await historyOf(product)).toHaveLength(3);
   });
 });
+
+/** What is said to a service of a shop's own, from the first record to refusals, in turn. */
+async function conversation({ api }: ServiceProcess): Promise<string[]> {
+  const { token } = await given.credential(await given.merchant('İstanbul'));
+  const caller = api.as(token);
+  const said: string[] = [];
+  const say = async (method: string, path: string, body?: object): Promise<string> => {
+    const isWrite = body !== undefined;
+    const text = isWrite ? JSON.stringify(body) : undefined;
+    const answer = await caller.send(method, path, text, isWrite ? { key: newKey() } : {});
+    said.push(`${method} ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body.data?.id;
+  };
+  const place = await say('POST', '/locations', { name: 'Pokhara', timezone: 'Asia/Kathmandu' });
+  const tea = await say('POST', '/products', {
+    name: 'ILIK ÇAY',
+    unit: { code: 'kg', precision: 3 },
+  });
+  await say('POST', '/customers', { name: 'Işıl', email: 'I.ISIL@EXAMPLE.com' });
+  const count = { product_id: tea, location_id: place, reason: 'stock_count' };
+  await say('POST', '/inventory/adjustments', { ...count, target_quantity: '1234567.875' });
+  await say('POST', '/inventory/adjustments', { ...count, target_quantity: '1234567,875' });
+  await say('PATCH', `/products/${tea}`, { price: { amount: '1234.50', currency: 'TRY' } });
+  await say('GET', '/products?q=ilik%20%C3%A7ay');
+  await say('GET', '/customers?email=I.ISIL%40example.COM');
+  await say('GET', '/customers?updated_after=2026-01-31T23:59:59%2B05:45');
+  await say('GET', '/products?updated_after=2999-01-01T00:00:00-12:00');
+  await say('GET', `/inventory/levels?location_id=${place}`);
+  await say('GET', `/inventory/movements?recorded_before=2999-01-01T00:00:00%2B05:45`);
+  await say('GET', '/operations?limit=4');
+  await say('GET', '/customers?updated_after=yesterday');
+  return said;
+}
+
+/** Each ID by when it was first named, and no times: those are checked to be now, in UTC. */
+function withoutIdsAndTimes(said: readonly string[]): string[] {
+  const seen: string[] = [];
+  const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+  return said.map((text) =>
+    text
+      .replaceAll(/\b([a-z]+)_[0-9a-z]{26}\b/g, (id, kind) => {
+        if (!seen.includes(id)) seen.push(id);
+        return `${kind}_${seen.indexOf(id)}`;
+      })
+      .replaceAll(/"next_cursor":"[^"]+"/g, '"next_cursor":""')
+      .replaceAll(/"(\w+_at)":"([^"]+)"/g, (_, name, at) => {
+        expect(at).toMatch(time);
+        expect(Math.abs(Date.now() - Date.parse(at))).toBeLessThan(600_000);
+        return `"${name}":""`;
+      }),
+  );
+}
+
+test('answers are the same in every time zone and language of the process', async () => {
+  const plain = await start({ TZ: 'UTC', LANG: 'C', LC_ALL: 'C' });
+  const other = await start({
+    ...{ TZ: 'Asia/Kathmandu', PGTZ: 'Asia/Kathmandu' },
+    ...{ LANG: 'tr_TR.UTF-8', LC_ALL: 'tr_TR.UTF-8' },
+  });
+  const said = withoutIdsAndTimes(await conversation(plain));
+  expect(said.map((text) => text.split(' ')[1])).toEqual([
+    ...['201', '201', '201', '201', '422', '200'],
+    ...['200', '200', '200', '200', '200', '200', '200', '400'],
+  ]);
+  expect(said.join()).toContain('"created_at":""');
+  expect(withoutIdsAndTimes(await conversation(other))).toEqual(said);
+  await Promise.all([plain.end(), other.end()]);
+});

@@ -38,13 +38,13 @@ export async function steady(
     const found = await ask(origin, next()).catch((error: Error) => error.message);
     if (typeof found === 'string') {
       broken.push(found);
-    } else if (found >= 200 && found < 300) {
+    } else if (found.status >= 200 && found.status < 300) {
       counts.accepted += 1;
       latencies[Math.floor(index / perSecond)]?.push(performance.now() - due);
-    } else if (found === 429 || found === 503) {
+    } else if (found.status === 429 || found.status === 503) {
       counts.refused += 1;
     } else {
-      broken.push(`it answered ${found}`);
+      broken.push(`it answered ${found.status}`);
     }
   });
   await Promise.all(asked);
@@ -57,16 +57,22 @@ export async function steady(
   };
 }
 
-/** @returns the status. */
-export function ask(origin: string, filled: FilledRequest): Promise<number> {
+interface Heard {
+  readonly status: number;
+  /** The seconds of Retry-After, 0 when nothing is said. */
+  readonly retryAfter: number;
+}
+
+export function ask(origin: string, filled: FilledRequest): Promise<Heard> {
   const { method, path, headers, body } = filled;
   return new Promise((resolve, reject) => {
     const length = { 'Content-Length': Buffer.byteLength(body ?? '') };
     const all = body === undefined ? headers : { ...headers, ...length };
     const sent = request(`${origin}${path}`, { agent, method, headers: all }, (response) => {
-      const { statusCode = 0 } = response;
+      const { statusCode: status = 0 } = response;
+      const retryAfter = Number(response.headers['retry-after'] ?? 0);
       response.resume();
-      response.once('end', () => resolve(statusCode));
+      response.once('end', () => resolve({ status, retryAfter }));
       response.once('error', reject);
     });
     sent.once('error', reject);

@@ -1,5 +1,5 @@
 // Everybody comes back at once: the service dies under many writes, and as soon as another one is
-// there, all clients send theirs again, with the same keys, when they were told to or a bit later.
+// there, all clients send theirs again, with the same keys, at the very second they were told to.
 
 import type pg from 'pg';
 import { filler, type LoadPlan } from '../load/template.ts';
@@ -17,6 +17,8 @@ export interface Storm {
 }
 
 const firstTarget = 3_000_000_000;
+/** Whoever finds nobody is told nothing, and tries again soon. */
+const nobody = { status: 0, retryAfter: 0.2 };
 
 /** @param plan of adjustments: each request has a key and a target of its own. */
 export async function storm(
@@ -33,11 +35,10 @@ export async function storm(
   const insist = async (): Promise<void> => {
     const filled = next();
     for (;;) {
-      const status = await ask(origin, filled).catch(() => 0);
+      const { status, retryAfter } = await ask(origin, filled).catch(() => nobody);
       if (status === 201) return;
       if (performance.now() > returned) retries += 1;
-      const told = status === 503 || status === 429 ? 1_000 : 0;
-      await new Promise((resolve) => setTimeout(resolve, told + 100 + Math.random() * 200));
+      await new Promise((resolve) => setTimeout(resolve, retryAfter * 1_000));
     }
   };
   // Two rounds: the second is under way, or about to begin, when it happens.

@@ -206,6 +206,26 @@ describe('cursors', () => {
     expect(sealer.open(scope, `${cursor} `).kind).toBe('malformed');
   });
 
+  test('with any characters changed, added, moved or left out are refused', () => {
+    const cursor = sealer.seal(scope, 'prod_1');
+    const letters = fc.string({
+      unit: fc.constantFrom(...'Aa0_-=+/ \0é', ...cursor),
+      maxLength: 3,
+    });
+    const edit = fc.record({ at: fc.nat(cursor.length), cut: fc.nat(3), put: letters });
+    fc.assert(
+      fc.property(fc.array(edit, { minLength: 1, maxLength: 3 }), (edits) => {
+        const edited = edits.reduce(
+          (text, { at, cut, put }) => text.slice(0, at) + put + text.slice(at + cut),
+          cursor,
+        );
+        fc.pre(edited !== cursor);
+        expect(sealer.open(scope, edited).kind).toBe('malformed');
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
   const text = fc.string({ unit: fc.constantFrom(...'ab "[],\\é0'), maxLength: 8 });
   const anyScope = fc.record({ route: text, merchant: text, filters: text });
 

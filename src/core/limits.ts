@@ -15,6 +15,12 @@ export const limits = {
   bodyBytesMax: 64 * 1024,
   /** No resource nests deeper than 3; 8 leaves room and keeps recursion harmless. */
   jsonDepthMax: 8,
+  /**
+   * Members and elements of a body, of all its levels. The largest valid one, a PATCH of a product
+   * with 100 pairs, has 114. Each may be a fault: those of so many are told in 64 KiB and found in
+   * 2 ms of a processor; 6,600 took 32 ms and 500 KB.
+   */
+  jsonValuesMax: 160,
   /** 100 product filters of 64 characters each, percent-encoded names included, fit in 8 KiB. */
   urlBytesMax: 8 * 1024,
   headerBytesMax: 16 * 1024,

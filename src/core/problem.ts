@@ -30,7 +30,9 @@ export const problemKinds = {
   invalid_json: {
     status: 400,
     title: 'The body is not one strict JSON object.',
-    advice: 'Send UTF-8 JSON: one object, no member twice, no lone surrogates, at most 8 deep.',
+    advice:
+      'Send UTF-8 JSON: one object, no member twice, no lone surrogates, at most 8 deep, and at ' +
+      'most 160 values in it.',
   },
   missing_parameter: {
     status: 400,
@@ -286,3 +288,8 @@ export class Problem extends Error {
 
 /** Only these statuses promise that the very same request may succeed later. */
 export const isRetryable = (status: number): boolean => [429, 500, 503, 504].includes(status);
+
+/** One to three seconds at random: those who are refused together do not come back together. */
+export function retryLater() {
+  return { 'Retry-After': String(1 + Math.floor(Math.random() * 3)) };
+}

@@ -9,7 +9,7 @@ import { canonicalQuantity, quantityFault } from '../core/decimal.ts';
 import { type Format, formats, utcTime } from '../core/format.ts';
 import { pageQuery } from '../core/page.ts';
 import { type Detail, type DetailCode, Problem } from '../core/problem.ts';
-import type { JsonObject } from './wire/json.ts';
+import type { JsonObject, JsonValue } from './wire/json.ts';
 
 const ajv = new Ajv({ allErrors: true, verbose: true, strict: false, unicodeRegExp: true });
 for (const [name, fault] of Object.entries(formats)) {
@@ -61,8 +61,8 @@ export class BodyParser {
   }
 
   /**
-   * What a valid body means. On a create every member is there, with its default or null; in a
-   * PATCH only the members sent are. Quantities are canonical.
+   * What a body means. On a create every member is there, with its default or null; in a PATCH only
+   * the members sent are. Quantities are canonical. A value that cannot be used is as it was sent.
    */
   normalise(body: JsonObject): Record<string, unknown> {
     const isCreate = this.#contract.method === 'POST';
@@ -73,10 +73,16 @@ export class BodyParser {
       if (value === undefined || (value === null && isCreate)) {
         return [[name, schema.default ?? null]];
       }
-      return [[name, isQuantity(schema) && value !== null ? canonicalQuantity(`${value}`) : value]];
+      return [[name, isQuantity(schema) ? canonical(value) : value]];
     });
     return Object.fromEntries(members);
   }
+}
+
+/** Only what is a quantity: of "12." or "1.000004" no digit may be lost. */
+function canonical(value: JsonValue): JsonValue {
+  const isUsable = typeof value === 'string' && quantityFault(value) === undefined;
+  return isUsable ? canonicalQuantity(value) : value;
 }
 
 function isQuantity(schema: Plain): boolean {
@@ -174,10 +180,10 @@ function detailsOf(errors: readonly ErrorObject[], nameUnknown: NameUnknown): De
 function detailOf(error: ErrorObject, nameUnknown: NameUnknown): Detail {
   const { params, propertyName } = error;
   const place = error.instancePath
+    .split('/')
     .slice(1)
-    .replaceAll('/', '.')
-    .replaceAll('~1', '/')
-    .replaceAll('~0', '~');
+    .map((name) => echoed(name.replaceAll('~1', '/').replaceAll('~0', '~')))
+    .join('.');
   const field = propertyName === undefined ? place : joined(place, propertyName);
   switch (error.keyword) {
     case 'required':
@@ -235,12 +241,17 @@ function fault(field: string, code: DetailCode, message: string): Detail {
   return { field, code, message };
 }
 
-/** A name of the caller's own is echoed so far that it can be found. */
-const echoedLengthMax = 100;
+/** A name of the caller's own is echoed so far that it can be found: no known one is longer. */
+const echoedLengthMax = 50;
+
+function echoed(name: string): string {
+  const letters = [...name];
+  if (letters.length <= echoedLengthMax) return name;
+  return `${letters.slice(0, echoedLengthMax).join('')}…`;
+}
 
 function joined(field: string, name: string): string {
-  const echoed = name.length > echoedLengthMax ? `${name.slice(0, echoedLengthMax)}…` : name;
-  return field === '' ? echoed : `${field}.${echoed}`;
+  return field === '' ? echoed(name) : `${field}.${echoed(name)}`;
 }
 
 function withArticle(type: string): string {

@@ -2,7 +2,7 @@
 // form. What is not a Problem is an unexpected failure: its cause is logged, never sent.
 
 import type { FastifyReply } from 'fastify';
-import { isRetryable, Problem } from '../core/problem.ts';
+import { isRetryable, Problem, retryLater } from '../core/problem.ts';
 import { DatabaseFailure } from '../core/statement.ts';
 import { overloaded } from '../operations/queue.ts';
 
@@ -96,7 +96,7 @@ export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof DatabaseFailure && error.kind !== 'refused') {
     if (error.kind !== 'timeout') return overloaded(error);
-    return new Problem('timeout', { headers: { 'Retry-After': '1' }, cause: error });
+    return new Problem('timeout', { headers: retryLater(), cause: error });
   }
   return frameworkProblem(error) ?? new Problem('internal_error', { cause: error });
 }

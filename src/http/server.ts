@@ -8,7 +8,7 @@ import type { Endpoint } from '../core/endpoint.ts';
 import { mintId } from '../core/id.ts';
 import { limits } from '../core/limits.ts';
 import type { Principal } from '../core/principal.ts';
-import { Problem } from '../core/problem.ts';
+import { Problem, retryLater } from '../core/problem.ts';
 import type { Mount } from './oauth.ts';
 import { apiPrefix, type Edge, type Handler, handlerOf } from './pipeline.ts';
 import type { LimitHeaders } from './rate-limit.ts';
@@ -248,10 +248,7 @@ function withinDeadline(handler: Handler): Handler {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       const left = request.deadline - performance.now();
-      timer = setTimeout(
-        () => reject(new Problem('timeout', { headers: { 'Retry-After': '1' } })),
-        left,
-      );
+      timer = setTimeout(() => reject(new Problem('timeout', { headers: retryLater() })), left);
     });
     try {
       return await Promise.race([handler(request), late]);

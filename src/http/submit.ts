@@ -1,14 +1,14 @@
-// The way of an authorised write to the dispatcher, the same for HTTP and for the operator: the key
-// is looked up before fields are judged (a used key with another body is 409 even when that body is
-// invalid), and a path ID is settled before the claim, because a 404 binds no key.
+// The way of an authorised write to the dispatcher, the same for HTTP and for the operator. What a
+// key is bound to comes first: the request that bound it is a replay, and any other one 409, though
+// its fields be refused today. A path ID is settled before the claim, because a 404 binds no key.
 
 import type { AnyWriteEndpoint, Command } from '../core/endpoint.ts';
 import { mintId } from '../core/id.ts';
 import { actorOf, canReach, type MerchantId, type Principal } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
 import type { Reads } from '../core/statement.ts';
-import type { KeyIdentity, KnownOperation } from '../operations/claim.ts';
-import { type Dispatcher, keyReused, type WriteAnswer } from '../operations/dispatch.ts';
+import type { KnownOperation } from '../operations/claim.ts';
+import type { Dispatcher, WriteAnswer } from '../operations/dispatch.ts';
 import { fingerprint } from '../operations/fingerprint.ts';
 import { BodyParser } from './parse.ts';
 import type { JsonObject } from './wire/json.ts';
@@ -42,7 +42,7 @@ export class Submitter {
 
   /** @throws Problem */
   async submit(submission: Submission): Promise<WriteAnswer> {
-    const { endpoint, principal, id, ifMatch, key, keyHash, known } = submission;
+    const { endpoint, principal, id, ifMatch, key, keyHash } = submission;
     const { contract } = endpoint;
     const { merchant, credentialId } = principal;
     const identity = { merchant, credentialId, type: contract.name, keyHash };
@@ -52,10 +52,16 @@ export class Submitter {
     if (contract.needsAllLocations === true && principal.locations !== 'all') {
       throw new Problem('location_not_granted');
     }
-    const body = await this.#meaningOf(submission, identity);
-    const print = fingerprint(key, { type: contract.name, id, ifMatch, body });
-    const refusal = await this.#pathRefusal(endpoint, principal, id);
-    if (refusal !== undefined) await this.#refuseUnlessKnown(submission, identity, refusal, print);
+    const { body, refusal } = this.#judged(endpoint, submission.body);
+    // All that was sent counts: an earlier version may have bound it by rules that were wider.
+    const meaning = { type: contract.name, id, ifMatch, body: { ...submission.body, ...body } };
+    const print = fingerprint(key, meaning);
+    let { known } = submission;
+    if (known === undefined) {
+      const reason = refusal ?? (await this.#pathRefusal(endpoint, principal, id));
+      if (reason !== undefined) known = await this.#dispatcher.lookUp(identity);
+      if (reason !== undefined && known === undefined) throw reason;
+    }
     const command: Command = {
       operationId: mintId('operation'),
       merchant,
@@ -78,36 +84,18 @@ export class Submitter {
     });
   }
 
-  /** The normalised body. @throws Problem validation_failed, or idempotency_key_reused. */
-  async #meaningOf(
-    submission: Submission,
-    identity: KeyIdentity,
-  ): Promise<Record<string, unknown>> {
-    const { endpoint, body } = submission;
+  /** What a body means, whether it can be written or not, and why not. */
+  #judged(endpoint: AnyWriteEndpoint, sent: JsonObject) {
     const parser = this.#parserOf(endpoint);
-    const faults = parser.faults(body);
+    const faults = parser.faults(sent);
+    const body = parser.normalise(sent);
     // What several members say together is judged as far as each of them is usable by itself.
     const faulty = new Set(faults.map(({ field }) => field?.split('.')[0]));
     const usable = Object.entries(body).filter(([name]) => !faulty.has(name));
-    const meaning = parser.normalise(Object.fromEntries(usable));
-    faults.push(...(endpoint.check?.(meaning) ?? []));
-    if (faults.length > 0) {
-      const refusal = new Problem('validation_failed', { details: faults });
-      await this.#refuseUnlessKnown(submission, identity, refusal, undefined);
-    }
-    return meaning;
-  }
-
-  /** A used key comes first: with the same meaning it is a replay, with another one it is 409. */
-  async #refuseUnlessKnown(
-    submission: Submission,
-    identity: KeyIdentity,
-    refusal: Problem,
-    print: Buffer | undefined,
-  ): Promise<void> {
-    const known = submission.known ?? (await this.#dispatcher.lookUp(identity));
-    if (known === undefined) throw refusal;
-    if (print === undefined || !known.fingerprint.equals(print)) throw keyReused(known);
+    faults.push(...(endpoint.check?.(Object.fromEntries(usable)) ?? []));
+    const refusal =
+      faults.length === 0 ? undefined : new Problem('validation_failed', { details: faults });
+    return { body, refusal };
   }
 
   /** Why the resource in the path cannot be written, if it cannot. Rows are never deleted. */

@@ -5,7 +5,7 @@
 import type { AnyWriteEndpoint, Command } from '../core/endpoint.ts';
 import { limits } from '../core/limits.ts';
 import type { MerchantId } from '../core/principal.ts';
-import { Problem } from '../core/problem.ts';
+import { Problem, retryLater } from '../core/problem.ts';
 import type { Reads, Writer } from '../core/statement.ts';
 import {
   findKeys,
@@ -87,7 +87,7 @@ export class Dispatcher {
       if (settlement.kind === 'bound') return this.#first(request, settlement);
       return this.#replay(request, settlement.operation);
     }
-    throw new Problem('operation_in_progress', { headers: { 'Retry-After': '1' } });
+    throw new Problem('operation_in_progress', { headers: retryLater() });
   }
 
   /** What a key is bound to. A twin in flight is waited for. */
@@ -201,7 +201,7 @@ export class Dispatcher {
 }
 
 /** 409: the key is bound to another request. */
-export function keyReused(known: KnownOperation): Problem {
+function keyReused(known: KnownOperation): Problem {
   return new Problem('idempotency_key_reused', {
     details: [
       {
@@ -226,7 +226,7 @@ async function withinTwinWait(
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(
-      () => reject(new Problem('operation_in_progress', { headers: { 'Retry-After': '1' } })),
+      () => reject(new Problem('operation_in_progress', { headers: retryLater() })),
       limits.twinWait,
     );
   });

@@ -218,7 +218,10 @@ describe('a changed request under a used key', () => {
       { product_id: 'prod_unknown' },
       { location_id: elsewhere },
       { target_quantity: '-1' },
-      { target_quantity: 5 },
+      { target_quantity: '7.' },
+      { target_quantity: '7.000001' },
+      { target_quantity: 7 },
+      { expected_quantity: '' },
       { reason: 'theft' },
       { colour: 'red' },
     ];

@@ -4,7 +4,7 @@
 // waiting gets batches of its own until one of them has gone well.
 
 import { limits } from '../core/limits.ts';
-import { Problem } from '../core/problem.ts';
+import { Problem, retryLater } from '../core/problem.ts';
 
 interface Group<Item> {
   readonly name: string;
@@ -148,13 +148,9 @@ function notePace(group: Group<unknown>, moved: number): void {
   group.movedAt = now;
 }
 
-/** 503 with a jittered Retry-After, so that the refused do not come back all at once. */
+/** 503: whoever is refused comes back later. */
 export function overloaded(cause?: unknown): Problem {
-  const seconds = 1 + Math.floor(Math.random() * 3);
-  return new Problem('service_unavailable', {
-    headers: { 'Retry-After': String(seconds) },
-    cause,
-  });
+  return new Problem('service_unavailable', { headers: retryLater(), cause });
 }
 
 function adjust(counts: Map<string, number>, name: string, by: number): void {

@@ -4,7 +4,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../core/limits.ts';
-import { Problem } from '../core/problem.ts';
+import { Problem, retryLater } from '../core/problem.ts';
 import { DatabaseFailure, type Writer } from '../core/statement.ts';
 import { type Bound, runBatch, type Ticket } from './batch.ts';
 import {
@@ -84,7 +84,7 @@ function isShared(tickets: readonly Ticket[]): boolean {
 function dropExpired(tickets: readonly TimedTicket[], settle: Settle): TimedTicket[] {
   const now = performance.now();
   for (const ticket of tickets) {
-    if (ticket.deadline <= now) settle(ticket, new Problem('timeout', retrySoon));
+    if (ticket.deadline <= now) settle(ticket, new Problem('timeout', { headers: retryLater() }));
   }
   return tickets.filter((ticket) => ticket.deadline > now);
 }
@@ -115,8 +115,7 @@ async function aftermath(
     const lockTimeout = kind === 'timeout' ? limits.rerunLockTimeout : part.lockTimeout;
     return halves.map((half) => ({ tickets: half, attempt, lockTimeout }));
   }
-  const problem = problemOf(kind, error);
-  for (const ticket of tickets) settle(ticket, problem);
+  for (const ticket of tickets) settle(ticket, problemOf(kind, error));
   return [];
 }
 
@@ -152,10 +151,10 @@ async function findBound(
   }
 }
 
-const retrySoon = { headers: { 'Retry-After': '1' } };
-
+/** Each command's own: they shall not all come back at once. */
 function problemOf(kind: DatabaseFailure['kind'], cause: unknown): Problem {
   if (kind === 'refused') return new Problem('internal_error', { cause });
-  if (kind === 'timeout') return new Problem('operation_in_progress', { ...retrySoon, cause });
+  const headers = retryLater();
+  if (kind === 'timeout') return new Problem('operation_in_progress', { headers, cause });
   return overloaded(cause);
 }

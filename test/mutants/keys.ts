@@ -86,9 +86,44 @@ export const keyMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/http/submit.ts',
-        from: 'fingerprint(key, { type: contract.name, id, ifMatch, body })',
-        to: `fingerprint(key, { type: contract.name, id, ifMatch,
-          body: JSON.stringify(submission.body) })`,
+        from: 'body: { ...submission.body, ...body } };',
+        to: 'body: JSON.stringify(submission.body) };',
+      },
+    ],
+    suites: [idempotency],
+  },
+  {
+    name: 'refused-before-the-key',
+    breaks: 'a request that is bound to its key is refused once the rules are stricter',
+    edits: [
+      {
+        file: 'src/http/submit.ts',
+        from: 'let { known } = submission;',
+        to: 'let { known } = submission;\n    if (refusal !== undefined) throw refusal;',
+      },
+    ],
+    suites: ['test/upgrade/stricter.test.ts'],
+  },
+  {
+    name: 'fingerprint-of-what-is-known',
+    breaks: 'a member that is not known does not make another request',
+    edits: [
+      {
+        file: 'src/http/submit.ts',
+        from: 'body: { ...submission.body, ...body } };',
+        to: 'body };',
+      },
+    ],
+    suites: [idempotency],
+  },
+  {
+    name: 'quantities-of-any-text',
+    breaks: 'digits that no quantity may have are dropped, and the rest is taken for a replay',
+    edits: [
+      {
+        file: 'src/http/parse.ts',
+        from: "typeof value === 'string' && quantityFault(value) === undefined",
+        to: "typeof value === 'string' && /^[0-9]+[.][0-9]*$/.test(value)",
       },
     ],
     suites: [idempotency],

@@ -142,7 +142,7 @@ const durability: readonly Mutant[] = [
     edits: [
       {
         file: 'src/operations/recover.ts',
-        from: "new Problem('operation_in_progress', { ...retrySoon, cause })",
+        from: "new Problem('operation_in_progress', { headers, cause })",
         to: "new Problem('idempotency_key_reused', { cause })",
       },
     ],

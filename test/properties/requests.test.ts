@@ -9,7 +9,16 @@ import { mintId } from '../../src/core/id.ts';
 import { BodyParser } from '../../src/http/parse.ts';
 import { decodeJsonObject, type JsonObject, type JsonValue } from '../../src/http/wire/json.ts';
 import { fingerprint } from '../../src/operations/fingerprint.ts';
-import { anyBody, anyPatch, defaults, type Noun, reasons, withOther } from '../support/bodies.ts';
+import {
+  anyBody,
+  anyPatch,
+  defaults,
+  type Noun,
+  reasons,
+  spoils,
+  spoilt,
+  withOther,
+} from '../support/bodies.ts';
 import { anySpelling, plainSpelling, type Spelling, spelled } from '../support/spelling.ts';
 
 const key = '0123456789abcdef';
@@ -26,12 +35,25 @@ const nounOf = (type: OperationType) => type.split('.')[0] as Noun | 'inventory'
 
 /** What is bound to the key when these bytes are sent. */
 function printOf(type: OperationType, text: string, path = '', ifMatch?: number): string {
-  const parser = parsers.get(type);
-  if (parser === undefined) throw new Error(`there is no write ${type}`);
+  const parser = parserOf(type);
   const body = decodeJsonObject(Buffer.from(text, 'utf8'));
   expect(parser.faults(body), text).toEqual([]);
   const meaning = { type, id: path, ifMatch, body: parser.normalise(body) };
   return fingerprint(key, meaning).toString('hex');
+}
+
+/** What the key's is compared with when these bytes are sent, which are refused. */
+function printOfRefused(type: OperationType, text: string): string {
+  const parser = parserOf(type);
+  const sent = decodeJsonObject(Buffer.from(text, 'utf8'));
+  const body = { ...sent, ...parser.normalise(sent) };
+  return fingerprint(key, { type, id: '', ifMatch: undefined, body }).toString('hex');
+}
+
+function parserOf(type: OperationType): BodyParser {
+  const parser = parsers.get(type);
+  if (parser === undefined) throw new Error(`there is no write ${type}`);
+  return parser;
 }
 
 function textOf(type: OperationType, body: JsonObject, spelling: Spelling): string {
@@ -87,6 +109,17 @@ describe.each(operationTypes)('%s', (type) => {
         const prints = [...texts, ...without].map((text) => printOf(type, text));
         const own = printOf(type, textOf(type, meant, spelling));
         expect(new Set([own, ...prints]).size).toBe(1 + prints.length);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('is another request with a member that is refused', () => {
+    fc.assert(
+      fc.property(body, fc.constantFrom(...spoils[type]), anySpelling, (meant, spoil, spelling) => {
+        const refused = textOf(type, spoilt(meant, spoil), spelling);
+        const own = printOf(type, textOf(type, meant, plainSpelling));
+        expect(printOfRefused(type, refused), refused).not.toBe(own);
       }),
       { numRuns: 300 },
     );

@@ -2,6 +2,7 @@
 
 import { denialOf } from '../../src/access/audit/denials.ts';
 import { createService, endpoints, type Service } from '../../src/app.ts';
+import type { Endpoint } from '../../src/core/endpoint.ts';
 import { limits } from '../../src/core/limits.ts';
 import { connectDatabase, type Database } from '../../src/database/connect.ts';
 import { oauthMounts } from '../../src/http/oauth.ts';
@@ -41,10 +42,11 @@ export async function startService(watch?: (database: Database) => Database): Pr
   };
 }
 
-/** One more node on a database that is there already. */
+/** One more node on a database that is there already; of another version, with other endpoints. */
 export async function startNode(
   serviceUrl: string,
   watch: (database: Database) => Database = (database) => database,
+  served: readonly Endpoint[] = endpoints,
 ) {
   const database = watch(connectDatabase({ url: serviceUrl, writers: limits.writeWorkers }));
   const service = createService({ database, secret: testSecret });
@@ -52,7 +54,7 @@ export async function startNode(
   let origin = '';
   const server = createServer({
     edge: service.edge,
-    endpoints,
+    endpoints: served,
     sites: [],
     mounts: oauthMounts({
       issuer: () => origin,

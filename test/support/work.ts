@@ -1,5 +1,6 @@
 // Counts what a service asks of its database, by standing between the two. What it does by the
-// clock, whatever is asked of it, is left out: rate limits' leases, and when credentials were used.
+// clock, whatever is asked of it, is left out: rate limits' leases, when credentials were used, and
+// the lines of denied requests.
 
 import type { Connection, Reader, Statement, Writer } from '../../src/core/statement.ts';
 import type { Database } from '../../src/database/connect.ts';
@@ -50,7 +51,7 @@ export class WorkCounter {
     return {
       ...connection,
       send: (statements) => {
-        if (!statements.some(({ name }) => name === 'note_uses')) this.#note(statements);
+        if (!isByTheClock(statements)) this.#note(statements);
         return connection.send(statements);
       },
     };
@@ -60,4 +61,11 @@ export class WorkCounter {
     this.#trips += 1;
     this.#statements.push(...statements);
   }
+}
+
+/** Whether a transaction does nothing else. */
+function isByTheClock(statements: readonly Statement[]): boolean {
+  const names = statements.map(({ name }) => name);
+  const [done, ...others] = names.filter((name) => !['begin', 'durable', 'commit'].includes(name));
+  return others.length === 0 && (done === 'note_uses' || done === 'append_audit');
 }

@@ -77,6 +77,13 @@ export class Draft {
     return this.body(JSON.stringify({ ...this.#adjustment(), ...members }));
   }
 
+  /** An adjustment that is fine but for one member, whose value is this text. */
+  adjustText(name: string, value: string): string {
+    return this.body(
+      JSON.stringify({ ...this.#adjustment(), [name]: null }).replace('null', value),
+    );
+  }
+
   /** A write with an empty object, which no write accepts, and with these lines only. */
   post(path: string, ...lines: readonly string[]): string {
     const all = [this.host, this.auth, ...lines, 'Content-Length: 2'];

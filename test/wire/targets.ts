@@ -1,6 +1,6 @@
 // What is asked, of what, and at which host: one route has one spelling and its own methods.
 
-import { alike, type WireCase } from './case.ts';
+import { alike, utf8, type WireCase } from './case.ts';
 
 const adjustments = '/api/v1/inventory/adjustments';
 
@@ -90,6 +90,8 @@ const targets: readonly WireCase[] = [
     ['a lone %', (to) => to.get('/api/v1/products/%')],
     ['overlong UTF-8', (to) => to.get('/api/v1/products/%c0%af')],
     ['UTF-8 cut off', (to) => to.get('/api/v1/products/%e2%82')],
+    ['a byte that is not ASCII', (to) => to.get('/api/v1/products/\xe9')],
+    ['UTF-8 that is not encoded', (to) => to.get(`/api/v1/products/${utf8('名')}`)],
     ['an encoded surrogate', (to) => to.get('/api/v1/products/%ed%a0%80')],
   ]),
   ...alike({ status: 404, code: 'not_found' }, [

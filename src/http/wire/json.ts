@@ -15,8 +15,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /**
  * Decodes one JSON object (RFC 8259).
  * @throws JsonFault on anything else: another type, a duplicate member (after unescaping), invalid
- *   UTF-8, a byte order mark, a lone surrogate, a number beyond the doubles, `__proto__`, or more
- *   than `limits.jsonDepthMax` levels.
+ *   UTF-8, a byte order mark, a lone surrogate, a number beyond the doubles, `__proto__`, more than
+ *   `limits.jsonDepthMax` levels, or more than `limits.jsonValuesMax` values in it.
  */
 export function decodeJsonObject(bytes: Uint8Array): JsonObject {
   let text: string;
@@ -48,6 +48,8 @@ const escapes: Readonly<Record<string, string>> = {
 class Decoder {
   readonly #text: string;
   #at = 0;
+  /** Without the document itself. */
+  #values = -1;
 
   constructor(text: string) {
     this.#text = text;
@@ -62,6 +64,10 @@ class Decoder {
 
   #value(depth: number): JsonValue {
     this.#skipBlanks();
+    this.#values += 1;
+    if (this.#values > limits.jsonValuesMax) {
+      throw this.#fault(`more than ${limits.jsonValuesMax} values`);
+    }
     const character = this.#text[this.#at];
     if (character === '{') return this.#object(depth + 1);
     if (character === '[') return this.#array(depth + 1);
