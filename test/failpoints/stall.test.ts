@@ -30,8 +30,11 @@ interface Case {
   readonly within: number;
 }
 
-/** Dozens of nodes share one process with the test: for their work, and that of the machine. */
-const slack = 2_000;
+/**
+ * Dozens of nodes share one process with the test, on a machine that may have other work. Whatever
+ * waits for a limit of its own still ends before the deadline of the request.
+ */
+const slack = 4_000;
 
 const away = '503 service_unavailable';
 const inProgress = '503 operation_in_progress';
