@@ -102,11 +102,19 @@ export interface Writer {
  * - `taken`: somebody else has committed an operation with one of these keys: it can be found now.
  * - `conflict`: deadlock, serialization, unique violation: the same work may succeed again.
  * - `refused`: a value or constraint that will fail again however often it is tried.
+ * - `damaged`: what the server keeps of it on its disk is broken, and may be mended.
  * - `timeout`: a lock or statement time-out.
  * - `lost`: the connection broke; what was sent may or may not have happened.
  * - `away`: the server refuses work: going down, read-only, out of connections, or unreachable.
  */
-export type FailureKind = 'taken' | 'conflict' | 'refused' | 'timeout' | 'lost' | 'away';
+export type FailureKind =
+  | 'taken'
+  | 'conflict'
+  | 'refused'
+  | 'damaged'
+  | 'timeout'
+  | 'lost'
+  | 'away';
 
 /** Any failure of the database, sorted by what may be done about it. */
 export class DatabaseFailure extends Error {

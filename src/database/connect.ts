@@ -14,7 +14,7 @@ import {
   type Statement,
   type Writer,
 } from '../core/statement.ts';
-import { databaseFailure } from './failure.ts';
+import { databaseFailure, isSilence } from './failure.ts';
 import { FairReads } from './fair-reads.ts';
 import { typeParsers } from './types.ts';
 
@@ -43,21 +43,21 @@ export const readConnections = Math.min(4 * availableParallelism() + 4, limits.r
 const reserveConnections = 2;
 
 export function connectDatabase(options: ConnectOptions): Database {
-  const report = options.onError ?? (() => undefined);
-  const reads = openPool(options.url, readConnections, false, report);
-  const fair = new FairReads(poolReader(reads, report), readConnections);
-  const reserve = openPool(options.url, reserveConnections, false, report);
-  const writes = openPool(options.url, options.writers, true, report);
-  const leases = openPool(options.url, 1, true, report);
+  const way = new Way(options.onError ?? (() => undefined));
+  const reads = openPool(options.url, readConnections, false, way);
+  const fair = new FairReads(poolReader(reads, way), readConnections);
+  const reserve = openPool(options.url, reserveConnections, false, way);
+  const writes = openPool(options.url, options.writers, true, way);
+  const leases = openPool(options.url, 1, true, way);
   const pools = [reads, reserve, writes, leases];
   const sum = (count: (pool: pg.Pool) => number) =>
     pools.map(count).reduce((total, one) => total + one, 0);
   return {
     readerOf: (merchant) => fair.readerOf(merchant),
     reader: fair.readerOf(''),
-    reserve: poolReader(reserve, report),
-    writer: poolWriter(writes, report),
-    leases: poolWriter(leases, report),
+    reserve: poolReader(reserve, way),
+    writer: poolWriter(writes, way),
+    leases: poolWriter(leases, way),
     usage: () => ({
       total: sum((pool) => pool.totalCount),
       idle: sum((pool) => pool.idleCount),
@@ -69,9 +69,34 @@ export function connectDatabase(options: ConnectOptions): Database {
   };
 }
 
-type Report = (failure: DatabaseFailure) => void;
+/**
+ * What is known of the way to the server. A network that swallows one connection without a word has
+ * most likely swallowed those that lay idle, too: once one was silent, those not heard of since are
+ * not trusted any more. Else each of them costs somebody 4 s and a 503.
+ */
+class Way {
+  readonly report: (failure: DatabaseFailure) => void;
+  readonly #heardAt = new WeakMap<pg.ClientBase, number>();
+  #silentAt = 0;
 
-function openPool(url: string, max: number, pipeline: boolean, report: Report): pg.Pool {
+  constructor(report: (failure: DatabaseFailure) => void) {
+    this.report = report;
+  }
+
+  heard(client: pg.ClientBase): void {
+    this.#heardAt.set(client, performance.now());
+  }
+
+  fellSilent(): void {
+    this.#silentAt = performance.now();
+  }
+
+  isTrusted(client: pg.ClientBase): boolean {
+    return (this.#heardAt.get(client) ?? 0) >= this.#silentAt;
+  }
+}
+
+function openPool(url: string, max: number, pipeline: boolean, way: Way): pg.Pool {
   const config = {
     connectionString: url,
     max,
@@ -85,19 +110,22 @@ function openPool(url: string, max: number, pipeline: boolean, report: Report): 
     keepAliveInitialDelayMillis: 10_000,
   };
   const pool = new pg.Pool(config);
-  pool.on('connect', (client) => client.on('error', (error) => report(databaseFailure(error))));
+  pool.on('connect', (client) => {
+    way.heard(client);
+    client.on('error', (error) => way.report(databaseFailure(error)));
+  });
   // Idle clients report through the pool as well; the listener above has said it already.
   pool.on('error', () => undefined);
   return pool;
 }
 
-function poolReader(pool: pg.Pool, report: Report): Reader {
+function poolReader(pool: pg.Pool, way: Way): Reader {
   return {
     async query<Row>(statement: Statement<Row>): Promise<Row[]> {
       if (pool.waitingCount >= pool.options.max * limits.poolWaitersPerConnectionMax) {
         throw new DatabaseFailure('away', undefined, new Error('too many wait for a connection'));
       }
-      const connection = await acquire(pool, report);
+      const connection = await acquire(pool, way);
       try {
         const [result] = await connection.send([statement]);
         connection.release();
@@ -110,22 +138,27 @@ function poolReader(pool: pg.Pool, report: Report): Reader {
   };
 }
 
-function poolWriter(pool: pg.Pool, report: Report): Writer {
-  return { connect: () => acquire(pool, report) };
+function poolWriter(pool: pg.Pool, way: Way): Writer {
+  return { connect: () => acquire(pool, way) };
 }
 
-async function acquire(pool: pg.Pool, report: Report): Promise<Connection> {
+async function acquire(pool: pg.Pool, way: Way): Promise<Connection> {
   try {
-    return pooledConnection(await pool.connect(), report);
+    let client = await pool.connect();
+    while (!way.isTrusted(client)) {
+      client.release(true);
+      client = await pool.connect();
+    }
+    return pooledConnection(client, way);
   } catch (error) {
     const failure = databaseFailure(error);
-    report(failure);
+    way.report(failure);
     // Nothing was sent yet: whatever the reason, the server is away for this caller.
     throw new DatabaseFailure('away', failure.sqlstate, error);
   }
 }
 
-function pooledConnection(client: pg.PoolClient, report: Report): Connection {
+function pooledConnection(client: pg.PoolClient, way: Way): Connection {
   let isOurs = true;
   const giveBack = (destroy: boolean) => {
     if (isOurs) client.release(destroy);
@@ -147,10 +180,13 @@ function pooledConnection(client: pg.PoolClient, report: Report): Connection {
       );
       // All are awaited, so that no statement of a failed transaction is still under way.
       const settled = await Promise.allSettled(sent);
-      const failed = settled.find((result) => result.status === 'rejected');
+      const failures = settled.filter((result) => result.status === 'rejected');
+      if (failures.some(({ reason }) => isSilence(reason))) way.fellSilent();
+      else way.heard(client);
+      const [failed] = failures;
       if (failed !== undefined) {
         const failure = databaseFailure(failed.reason);
-        report(failure);
+        way.report(failure);
         throw failure;
       }
       return settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));

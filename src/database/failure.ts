@@ -17,6 +17,8 @@ const kinds: Readonly<Record<string, FailureKind>> = {
   '57P02': 'lost', // crash_shutdown of a sibling
   '57P03': 'away', // cannot_connect_now
   '57P05': 'lost', // idle_session_timeout
+  XX001: 'damaged', // data_corrupted: also a page whose checksum is wrong
+  XX002: 'damaged', // index_corrupted
   '25006': 'away', // read_only_sql_transaction: we reached a standby
 };
 
@@ -32,6 +34,11 @@ const unreachable = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTFOUND', 'EHOSTUNREAC
 
 /** A collision with one of these means that an operation with this key, or ID, has committed. */
 const keyConstraints = new Set(['operations_key', 'operations_pkey']);
+
+/** No answer came in the time that the statement was given: `query_timeout`. */
+export function isSilence(error: unknown): boolean {
+  return error instanceof Error && error.message === 'Query read timeout';
+}
 
 export function databaseFailure(error: unknown): DatabaseFailure {
   if (error instanceof DatabaseFailure) return error;

@@ -47,6 +47,7 @@ interface Part {
  * | a key was taken meanwhile | those that are known are told, the others run again |
  * | conflict, connection lost | the same batch again, at most twice; then halved |
  * | refused, a bug | halved until the culprit is alone: 500 for it |
+ * | damaged | the same, but 503 |
  * | lock or statement time-out, several merchants | after a short wait: each is run apart |
  * | lock or statement time-out | halved, with short waits; alone: 503 operation_in_progress |
  * | server away | 503 for all |

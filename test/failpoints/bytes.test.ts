@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Side } from '../support/exchanges.ts';
+import { adjustment, kinds } from './kinds.ts';
 import { extent, sampled, timeout } from './sample.ts';
-import { type FaultyNode, isReplay, path, Stand, summaryOf } from './stand.ts';
+import { type FaultyNode, isReplay, Stand, summaryOf } from './stand.ts';
 
 // The connection between service and database is cut after every number of bytes.
 
@@ -15,47 +16,52 @@ afterAll(() => stand.close());
 const sides: readonly Side[] = ['toDatabase', 'toService'];
 const away = '503 service_unavailable';
 
-async function send(node: FaultyNode, side: Side, bytes: number) {
-  const write = await stand.newWrite();
+async function send(node: FaultyNode, side: Side, bytes: number, kind = adjustment) {
+  const write = await stand.newWrite(kind);
   node.proxy.reset();
   node.proxy.cutAfter = { side, bytes };
-  const answer = await node.api.post(path, write.body, { key: write.key });
+  const answer = await stand.send(node.api, write);
   const cut = node.proxy.cutIn;
   node.proxy.reset();
   return { write, answer, cut };
 }
 
 /** How many bytes one write takes. */
-async function extentOf(node: FaultyNode, side: Side): Promise<number> {
-  const write = await stand.newWrite();
+async function extentOf(node: FaultyNode, side: Side, kind = adjustment): Promise<number> {
+  const write = await stand.newWrite(kind);
   node.proxy.reset();
-  await node.api.post(path, write.body, { key: write.key });
+  await stand.send(node.api, write);
   return node.proxy.passed[side];
 }
 
 describe.each(sides)(`a connection cut %s (${extent})`, (side) => {
-  test('at any byte of a write: what was only read is 503, what was begun is done', {
-    timeout,
-  }, async () => {
-    const node = await stand.node();
-    // Twice: the first one opens the connections.
-    await extentOf(node, side);
-    const last = await extentOf(node, side);
-    for (const bytes of sampled(last, 25)) {
-      const { write, answer, cut } = await send(node, side, bytes);
-      const what = `${bytes} of ${last} bytes ${side}, in ${cut?.exchange}`;
-      // Who has got all of an answer does not need its connection any more.
-      const isAnswered = side === 'toService' && cut?.isWhole === true;
-      const isLost = cut?.exchange === 'find_credentials' && !isAnswered;
-      expect([what, summaryOf(answer)]).toEqual([what, isLost ? away : '201']);
-      if (isLost) expect([what, await stand.effects(write)]).toEqual([what, 0]);
-      else expect([what, isReplay(answer)]).toEqual([what, false]);
-      await stand.mustSettle(write, what, answer);
-      // The connections are whole again for the next one.
-      await extentOf(node, side);
-    }
-    await node.stop();
-  });
+  test.each(kinds)(
+    'at any byte of $name: what was only read is 503, what was begun is done',
+    {
+      timeout,
+    },
+    async (kind) => {
+      const node = await stand.node();
+      // Twice: the first one opens the connections.
+      await extentOf(node, side, kind);
+      const last = await extentOf(node, side, kind);
+      for (const bytes of sampled(last, kind === adjustment ? 20 : 8)) {
+        const { write, answer, cut } = await send(node, side, bytes, kind);
+        const what = `${bytes} of ${last} bytes ${side}, in ${cut?.exchange}`;
+        // Who has got all of an answer does not need its connection any more.
+        const isAnswered = side === 'toService' && cut?.isWhole === true;
+        const isLost = kind.before.includes(cut?.exchange ?? '') && !isAnswered;
+        expect([what, summaryOf(answer)]).toEqual([what, isLost ? away : `${kind.status}`]);
+        const none = { done: 0, operations: 0 };
+        if (isLost) expect([what, await stand.effects(write)]).toEqual([what, none]);
+        else expect([what, isReplay(answer)]).toEqual([what, false]);
+        await stand.mustSettle(write, what, answer);
+        // The connections are whole again for the next one.
+        await extentOf(node, side, kind);
+      }
+      await node.stop();
+    },
+  );
 
   test('at any byte of a write that opens its connections: 503 or done', {
     timeout,
@@ -84,7 +90,7 @@ describe.each(sides)(`a connection cut %s (${extent})`, (side) => {
     const replay = async (bytes?: number) => {
       node.proxy.reset();
       if (bytes !== undefined) node.proxy.cutAfter = { side, bytes };
-      return node.api.post(path, write.body, { key: write.key });
+      return stand.send(node.api, write);
     };
     const first = await replay();
     await replay();

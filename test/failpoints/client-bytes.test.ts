@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hashKey } from '../../src/operations/fingerprint.ts';
-import { type Answer, newKey } from '../support/api.ts';
+import { adjustment, changeOfProduct, create, type Write } from './kinds.ts';
 import { extent, isExhaustive, sampled, timeout } from './sample.ts';
 import { isReplay, Stand } from './stand.ts';
 
@@ -15,28 +14,6 @@ beforeAll(async () => {
 });
 afterAll(() => stand.close());
 
-interface Request {
-  readonly method: string;
-  readonly path: string;
-  readonly body: string;
-}
-
-const routes: Readonly<Record<string, () => Promise<Request>>> = {
-  async adjustment() {
-    const { body } = await stand.newWrite();
-    return { method: 'POST', path: '/inventory/adjustments', body: JSON.stringify(body) };
-  },
-  async customer() {
-    const body = JSON.stringify({ name: 'Ada', email: 'ada@example.com', metadata: { a: '1' } });
-    return { method: 'POST', path: '/customers', body };
-  },
-  async 'change of a product'() {
-    const { body } = await stand.newWrite();
-    const path = `/products/${body.product_id}`;
-    return { method: 'PATCH', path, body: JSON.stringify({ name: 'Rye', barcode: '4006' }) };
-  },
-};
-
 const framings: Readonly<Record<string, (body: string) => readonly [string, string]>> = {
   'of a known length': (body) => [`Content-Length: ${Buffer.byteLength(body)}`, body],
   'in chunks': (body) => {
@@ -47,16 +24,10 @@ const framings: Readonly<Record<string, (body: string) => readonly [string, stri
   },
 };
 
-async function newRequest(route: string): Promise<Request> {
-  const request = await routes[route]?.();
-  if (request === undefined) throw new Error(`no route ${route}`);
-  return request;
-}
-
-function bytesOf({ method, path, body }: Request, key: string, framing: string): Buffer {
-  const [line = '', content = ''] = framings[framing]?.(body) ?? [];
+function bytesOf({ kind, path, body, key }: Write, framing: string): Buffer {
+  const [line = '', content = ''] = framings[framing]?.(JSON.stringify(body)) ?? [];
   const lines = [
-    `${method} /api/v1${path} HTTP/1.1`,
+    `${kind.method} /api/v1${path} HTTP/1.1`,
     'Host: localhost',
     `Authorization: Bearer ${stand.token}`,
     `Idempotency-Key: ${key}`,
@@ -108,60 +79,46 @@ async function readPart(request: Buffer, length: number): Promise<number> {
   return received;
 }
 
-function sendAgain({ method, path, body }: Request, key: string): Promise<Answer> {
-  return stand.api.send(method, path, body, { key });
-}
+const routes = [adjustment, create, changeOfProduct];
 
-async function operationsOf(keys: readonly string[]): Promise<number> {
-  const rows = await stand.service.db.sql('select from operations where key_hash = any ($1)', [
-    keys.map(hashKey),
-  ]);
-  return rows.length;
-}
-
-const all = Object.keys(routes).flatMap((route) =>
-  Object.keys(framings).map((framing) => [route, framing] as const),
+const all = routes.flatMap((kind) =>
+  Object.keys(framings).map((framing) => ({ kind, name: kind.name, framing })),
 );
 
-describe.each(all)(`a request cut by the client: %s, %s (${extent})`, (route, framing) => {
+describe.each(all)(`a request cut by the client: $name, $framing (${extent})`, (one) => {
+  const { kind, framing } = one;
+
   test('at any byte before its end binds no key and does nothing', { timeout }, async () => {
-    const last = bytesOf(await newRequest(route), newKey(), framing).length - 1;
-    const cut: { readonly request: Request; readonly key: string; readonly length: number }[] = [];
+    const last = bytesOf(await stand.newWrite(kind), framing).length - 1;
+    const cut: { readonly write: Write; readonly length: number }[] = [];
     for (const length of sampled(last, 25)) {
       for (const isReset of isExhaustive ? [false, true] : [length % 2 === 0]) {
-        const request = await newRequest(route);
-        const key = newKey();
-        await sendPart(bytesOf(request, key, framing).subarray(0, length), isReset);
-        cut.push({ request, key, length });
+        const write = await stand.newWrite(kind);
+        await sendPart(bytesOf(write, framing).subarray(0, length), isReset);
+        cut.push({ write, length });
       }
     }
-    expect(await operationsOf(cut.map(({ key }) => key))).toBe(0);
-    for (const { request, key, length } of cut) {
-      const answer = await sendAgain(request, key);
+    for (const { write, length } of cut) {
+      const none = { done: 0, operations: 0 };
+      expect([length, await stand.effects(write)]).toEqual([length, none]);
+    }
+    for (const { write, length } of cut) {
+      const answer = await stand.send(stand.api, write);
       expect([length, answer.code, isReplay(answer)]).toEqual([length, undefined, false]);
     }
   });
 });
 
-describe.each(Object.keys(routes))(`an answer cut by the client: %s (${extent})`, (route) => {
+describe.each(routes)(`an answer cut by the client: $name (${extent})`, (kind) => {
   test('at any byte leaves one effect, and the same key tells of it', { timeout }, async () => {
-    const bytes = async () => {
-      const request = await newRequest(route);
-      const key = newKey();
-      return { request, key, message: bytesOf(request, key, 'of a known length') };
-    };
-    const last = await readPart((await bytes()).message, 1);
+    const framing = 'of a known length';
+    const last = await readPart(bytesOf(await stand.newWrite(kind), framing), 1);
     for (const length of sampled(last, 20)) {
-      const { request, key, message } = await bytes();
-      const received = await readPart(message, length);
-      const answer = await sendAgain(request, key);
-      expect([length, answer.code]).toEqual([length, undefined]);
+      const write = await stand.newWrite(kind);
+      const received = await readPart(bytesOf(write, framing), length);
+      const answer = await stand.mustSettle(write, `${length} bytes`);
       // Once a part of the answer has come, the deed is done.
       if (received > 0) expect([length, isReplay(answer)]).toEqual([length, true]);
-      const again = await sendAgain(request, key);
-      expect([length, isReplay(again)]).toEqual([length, true]);
-      expect(again.body.meta.operation_id).toBe(answer.body.meta.operation_id);
-      expect(await operationsOf([key])).toBe(1);
     }
   });
 });

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Answer } from '../support/api.ts';
 import type { Fault } from '../support/exchanges.ts';
-import { sampled } from './sample.ts';
+import { adjustment, type Kind, kinds, type Write } from './kinds.ts';
+import { extent, sampleOf, timeout } from './sample.ts';
 import {
   answerTo,
   answerToRepeated,
-  batch,
   faults,
   first,
   overtaken,
   type Way,
-  ways,
+  waysOf,
 } from './scenarios.ts';
-import { type FaultyNode, isReplay, path, Stand, summaryOf, type Write } from './stand.ts';
+import { type FaultyNode, isReplay, Stand, summaryOf } from './stand.ts';
 
 let stand: Stand;
 let node: FaultyNode;
@@ -42,58 +42,105 @@ interface Sent {
 }
 
 async function send(way: Way, by: FaultyNode, fault: ReturnType<typeof at>): Promise<Sent> {
-  const write = await stand.newWrite();
+  const write = await stand.newWrite(way.kind);
   await way.prepare(stand, write);
   const { proxy, api } = by;
   proxy.reset();
   const steer = way.steer(stand, write);
   proxy.onExchange = (exchange) => fault(exchange) ?? steer(exchange);
-  const answer = await api.post(path, write.body, { key: write.key });
+  const answer = await stand.send(api, write);
   proxy.onExchange = () => undefined;
   return { write, answer };
 }
 
 async function mustFit({ write, answer }: Sent, way: Way, what: string): Promise<void> {
-  if (answer.status === 201) expect([what, isReplay(answer)]).toEqual([what, way.isReplay]);
+  const isDone = answer.status === way.kind.status;
+  if (isDone) expect([what, isReplay(answer)]).toEqual([what, way.isReplay]);
   else expect([what, answer.body.error.retryable]).toEqual([what, true]);
   await stand.mustSettle(write, what, answer);
 }
 
-describe.each(ways)('$name', (way) => {
+type Named = readonly [name: string, fault: Fault];
+
+const all: readonly Named[] = Object.entries(faults);
+
+/** Where everything is decided, all of them are tried in every run. */
+function chosenAt(kind: Kind, exchange: string): readonly Named[] {
+  if (kind === adjustment && exchange.startsWith('bind_keys')) return all;
+  return sampleOf(all, kind === adjustment ? 3 : 2);
+}
+
+/** The others end it the first time. */
+function passingAt(kind: Kind, exchange: string): readonly Named[] {
+  const isPassed = ([name]: Named) => answerTo(kind, exchange, name) === `${kind.status}`;
+  return sampleOf(all.filter(isPassed), 1);
+}
+
+interface Point {
+  readonly exchange: string;
+  readonly chosen: readonly Named[];
+}
+
+const pointsOf = (way: Way, choose: typeof chosenAt): Point[] =>
+  way.own
+    .map((exchange) => ({ exchange, chosen: choose(way.kind, exchange) }))
+    .filter(({ chosen }) => chosen.length > 0);
+
+describe.each(kinds.flatMap(waysOf))(`$name (${extent})`, (way) => {
+  const { kind } = way;
+
   test('waits for these exchanges and no others', async () => {
     const { write, answer } = await send(way, node, () => undefined);
-    expect([answer.status, isReplay(answer)]).toEqual([201, way.isReplay]);
+    expect([answer.status, isReplay(answer)]).toEqual([kind.status, way.isReplay]);
     expect(node.proxy.seen.filter((name) => name !== 'connect')).toEqual(way.exchanges);
     await stand.mustSettle(write, way.name, answer);
   });
 
-  test.each(way.own)('is answered rightly whatever happens once at %s', async (exchange) => {
-    for (const [name, fault] of Object.entries(faults)) {
-      const sent = await send(way, node, at(exchange, fault));
-      expect([name, summaryOf(sent.answer)]).toEqual([name, answerTo(exchange, name)]);
-      await mustFit(sent, way, name);
-    }
-  });
+  test.each(pointsOf(way, chosenAt))(
+    'is answered rightly whatever happens once at $exchange',
+    {
+      timeout,
+    },
+    async ({ exchange, chosen }) => {
+      for (const [name, fault] of chosen) {
+        const sent = await send(way, node, at(exchange, fault));
+        expect([name, summaryOf(sent.answer)]).toEqual([name, answerTo(kind, exchange, name)]);
+        await mustFit(sent, way, name);
+      }
+    },
+  );
 
-  test.each(way.own)('is answered rightly whatever happens each time at %s', async (exchange) => {
-    // The others end it the first time.
-    const passing = Object.entries(faults).filter(([name]) => answerTo(exchange, name) === '201');
-    const chosen = new Set(passing.length === 0 ? [] : sampled(passing.length - 1, 2));
-    for (const [name, fault] of passing.filter((_, place) => chosen.has(place))) {
-      const sent = await send(way, node, at(exchange, fault, { times: 100 }));
-      expect([name, summaryOf(sent.answer)]).toEqual([name, answerToRepeated(exchange, name)]);
-      await mustFit(sent, way, name);
-    }
-  });
+  const repeatable = pointsOf(way, passingAt);
+
+  test.runIf(repeatable.length > 0)(
+    'is answered rightly whatever happens each time',
+    {
+      timeout,
+    },
+    async () => {
+      for (const { exchange, chosen } of repeatable) {
+        for (const [name, fault] of chosen) {
+          const what = `${name} at ${exchange}`;
+          const sent = await send(way, node, at(exchange, fault, { times: 100 }));
+          const expected = answerToRepeated(kind, exchange, name);
+          expect([what, summaryOf(sent.answer)]).toEqual([what, expected]);
+          await mustFit(sent, way, what);
+        }
+      }
+    },
+  );
 });
 
-describe.each([first, overtaken])('a connection that $name', (way) => {
-  const reasons = ['57014 query_canceled', 'XX000 internal_error', 'a reset before'];
+const reasons = ['57014 query_canceled', 'XX000 internal_error', 'a reset before', 'a reset after'];
 
-  test.each([...reasons, 'a reset after'])('needs and cannot have is 503: %s', async (name) => {
+describe.each([
+  { way: first(adjustment), connections: 2, chosen: reasons },
+  { way: overtaken(adjustment), connections: 4, chosen: sampleOf(reasons, 1) },
+])(`a connection that $way.name (${extent})`, ({ way, connections, chosen }) => {
+  test.each(chosen)('needs and cannot have is 503: %s', { timeout }, async (name) => {
     const { [name]: fault } = faults;
     if (fault === undefined) throw new Error(`no fault ${name}`);
-    for (let nth = 1; ; nth += 1) {
+    for (let nth = 1; nth <= connections + 1; nth += 1) {
       const fresh = await stand.node();
       let isMet = false;
       const strike = at('connect', fault, { nth });
@@ -104,30 +151,38 @@ describe.each([first, overtaken])('a connection that $name', (way) => {
       });
       await fresh.stop();
       const what = `connection ${nth}`;
-      const expected = isMet ? answerTo('connect', name) : '201';
+      expect([what, isMet]).toEqual([what, nth <= connections]);
+      const expected = isMet ? answerTo(way.kind, 'connect', name) : '201';
       expect([what, summaryOf(sent.answer)]).toEqual([what, expected]);
       await mustFit(sent, way, what);
-      if (!isMet) return expect(nth).toBe(way === first ? 3 : 5);
     }
   });
 });
 
-describe('two requests with one key at the same time', () => {
-  test.each(batch)('are done once, whatever happens to the first at %s', async (exchange) => {
-    for (const [name, fault] of Object.entries(faults)) {
-      const write = await stand.newWrite();
-      node.proxy.reset();
-      node.proxy.onExchange = at(exchange, fault);
-      const both = [1, 2].map(() => node.api.post(path, write.body, { key: write.key }));
-      const answers = await Promise.all(both);
-      node.proxy.onExchange = () => undefined;
-      const expected = [answerTo(exchange, name), '201'].sort();
-      expect([name, ...answers.map(summaryOf).sort()]).toEqual([name, ...expected]);
-      const firsts = answers.filter((answer) => answer.status === 201 && !isReplay(answer));
-      expect([name, firsts.length]).toEqual([name, 1]);
-      await stand.mustSettle(write, name, firsts[0]);
-    }
-  });
+describe.each(kinds)(`two requests with one key at the same time: $name (${extent})`, (kind) => {
+  const points = kind.batch.map((exchange) => ({ exchange, chosen: sampleOf(all, 1) }));
+
+  test.each(points)(
+    'are done once, whatever happens to the first at $exchange',
+    {
+      timeout,
+    },
+    async ({ exchange, chosen }) => {
+      for (const [name, fault] of chosen) {
+        const write = await stand.newWrite(kind);
+        node.proxy.reset();
+        node.proxy.onExchange = at(exchange, fault);
+        const answers = await Promise.all([1, 2].map(() => stand.send(node.api, write)));
+        node.proxy.onExchange = () => undefined;
+        const expected = [answerTo(kind, exchange, name), `${kind.status}`].sort();
+        expect([name, ...answers.map(summaryOf).sort()]).toEqual([name, ...expected]);
+        const isFirst = (one: Answer) => one.status === kind.status && !isReplay(one);
+        const firsts = answers.filter(isFirst);
+        expect([name, firsts.length]).toEqual([name, 1]);
+        await stand.mustSettle(write, name, firsts[0]);
+      }
+    },
+  );
 });
 
 test('after all of this the ledger adds up, and no key has two operations', () => stand.verify());

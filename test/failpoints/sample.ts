@@ -17,3 +17,13 @@ export function sampled(last: number, count: number): number[] {
   if (isExhaustive) return Array.from({ length: last + 1 }, (_, position) => position);
   return fc.sample(fc.nat({ max: last }), { seed, numRuns: count });
 }
+
+let draws = 0;
+
+/** All of these, or so many of them; each call draws others. Call it before any test runs. */
+export function sampleOf<Item>(items: readonly Item[], count: number): Item[] {
+  if (isExhaustive || items.length <= count) return [...items];
+  draws += 1;
+  const some = fc.shuffledSubarray([...items], { minLength: count, maxLength: count });
+  return fc.sample(some, { seed: seed + draws, numRuns: 1 })[0] ?? [];
+}

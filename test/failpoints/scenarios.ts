@@ -2,24 +2,12 @@
 // the lists against what really happens, so that no new await goes without its faults.
 
 import type { Fault } from '../support/exchanges.ts';
-import { path, type Stand, type Write } from './stand.ts';
-
-/** What loads, saves and commits a batch of adjustments. */
-export const batch = [
-  'begin',
-  'share_locations',
-  'create_levels',
-  'lock_levels',
-  'find_products_to_adjust',
-  'bind_keys save_levels save_movements',
-  'commit',
-] as const;
-
-/** The same, where the rule refuses: of a twin, what it wants is so already. */
-const refusedBatch = batch.map((name) => (name.startsWith('bind_keys') ? 'bind_keys' : name));
+import { isSentWithCommit, type Kind, type Write } from './kinds.ts';
+import type { Stand } from './stand.ts';
 
 export interface Way {
   readonly name: string;
+  readonly kind: Kind;
   /** In order, on connections that are open. */
   readonly exchanges: readonly string[];
   /** Those of them that no other way has: here faults are put. */
@@ -33,50 +21,52 @@ export interface Way {
 }
 
 const straight = () => () => undefined;
+const unprepared = async () => undefined;
 
-export const first: Way = {
-  name: 'a first request',
-  exchanges: ['find_credentials', ...batch],
-  own: ['find_credentials', ...batch],
+export const first = (kind: Kind): Way => ({
+  name: `${kind.name}: a first request`,
+  kind,
+  exchanges: [...kind.before, ...kind.batch],
+  own: [...kind.before, ...kind.batch],
   isReplay: false,
-  prepare: async () => undefined,
+  prepare: unprepared,
   steer: straight,
-};
+});
 
-export const repeated: Way = {
-  name: 'a repeated request',
-  exchanges: ['find_credentials', 'find_adjustments'],
-  own: ['find_credentials', 'find_adjustments'],
+export const repeated = (kind: Kind): Way => ({
+  name: `${kind.name}: a repeated request`,
+  kind,
+  exchanges: [...kind.before, kind.find],
+  own: ['find_credentials', kind.find],
   isReplay: true,
-  prepare: (stand, { body, key }) => stand.api.post(path, body, { key }),
+  prepare: (stand, write) => stand.send(stand.api, write),
   steer: straight,
-};
+});
 
-export const overtaken: Way = {
-  name: 'a request whose twin commits after its key was looked up',
-  exchanges: ['find_credentials', ...refusedBatch, 'find_keys', 'find_adjustments'],
-  own: ['find_keys', 'find_adjustments'],
+export const overtaken = (kind: Kind): Way => ({
+  name: `${kind.name}: a request whose twin commits after its key was looked up`,
+  kind,
+  exchanges: [...kind.before, ...kind.lateBatch, 'find_keys', kind.find],
+  own: ['find_keys', kind.find],
   isReplay: true,
-  prepare: async () => undefined,
-  steer(stand, { body, key }) {
+  prepare: unprepared,
+  steer(stand, write) {
     let twin: Promise<unknown> | undefined;
     return (exchange) => {
       if (exchange !== 'begin' || twin !== undefined) return undefined;
-      twin = stand.api.post(path, body, { key });
+      twin = stand.send(stand.api, write);
       return { kind: 'hold', until: twin };
     };
   },
-};
+});
 
-export const lost: Way = {
-  name: 'a request whose commit is done, and its answer lost',
-  exchanges: [
-    ...['find_credentials', ...batch, ...refusedBatch],
-    ...['find_keys', 'find_adjustments'],
-  ],
-  own: ['find_keys', 'find_adjustments'],
+export const lost = (kind: Kind): Way => ({
+  name: `${kind.name}: a request whose commit is done, and its answer lost`,
+  kind,
+  exchanges: [...kind.before, ...kind.batch, ...kind.lateBatch, 'find_keys', kind.find],
+  own: ['find_keys', kind.find],
   isReplay: false,
-  prepare: async () => undefined,
+  prepare: unprepared,
   steer() {
     let isLost = false;
     return (exchange) => {
@@ -85,9 +75,10 @@ export const lost: Way = {
       return { kind: 'reset', when: 'after' };
     };
   },
-};
+});
 
-export const ways: readonly Way[] = [first, repeated, overtaken, lost];
+export const waysOf = (kind: Kind): readonly Way[] =>
+  [first, repeated, overtaken, lost].map((way) => way(kind));
 
 /** Faults that hit at once. Those that take their time are in test/failpoints/stall.test.ts. */
 export const faults: Readonly<Record<string, Fault>> = {
@@ -122,18 +113,17 @@ const ofBatches: Readonly<Record<string, string>> = {
 };
 
 /** What a request is answered that meets a fault once. */
-export function answerTo(exchange: string, fault: string): string {
+export function answerTo(kind: Kind, exchange: string, fault: string): string {
   if (exchange === 'connect') return away;
-  if (exchange === 'find_credentials' || exchange === 'find_adjustments') {
-    return ofReads[fault] ?? away;
-  }
-  return ofBatches[fault] ?? '201';
+  if (exchange === 'find_credentials' || exchange === kind.find) return ofReads[fault] ?? away;
+  return ofBatches[fault] ?? `${kind.status}`;
 }
 
 /** What it is answered when what it would survive once happens each time it comes here. */
-export function answerToRepeated(exchange: string, fault: string): string {
-  // COMMIT is on its way with what it commits. What was lost behind it is found: its key is bound.
-  const isSent = exchange === 'commit' || exchange.startsWith('bind_keys');
-  if (isSent && fault === 'a reset after') return '201';
-  return away;
+export function answerToRepeated(kind: Kind, exchange: string, fault: string): string {
+  // The next attempt hears from what binds its key that it is bound, unless it meets the fault
+  // before.
+  const isTold = exchange === 'commit' || !kind.lateBatch.includes(exchange);
+  const isFound = isSentWithCommit(exchange) && isTold && fault === 'a reset after';
+  return isFound ? `${kind.status}` : away;
 }

@@ -4,23 +4,13 @@
 import { expect, vi } from 'vitest';
 import { connectDatabase } from '../../src/database/connect.ts';
 import { verifyLedger } from '../../src/inventory/verify.ts';
+import { hashKey } from '../../src/operations/fingerprint.ts';
 import { type Answer, type Api, newKey } from '../support/api.ts';
+import type { TestDatabase } from '../support/database.ts';
 import { ExchangeProxy } from '../support/exchanges.ts';
 import { startNode, startService, type TestService } from '../support/service.ts';
 import { withoutLimits } from '../support/whole.ts';
-
-export const path = '/inventory/adjustments';
-
-/** One logical write: whoever sends it, sends this. */
-export interface Write {
-  readonly key: string;
-  readonly body: {
-    readonly product_id: string;
-    readonly location_id: string;
-    readonly target_quantity: string;
-    readonly reason: string;
-  };
-}
+import { adjustment, type Write } from './kinds.ts';
 
 export interface FaultyNode {
   readonly api: Api;
@@ -44,8 +34,9 @@ export class Stand {
     this.#location = location;
   }
 
-  static async open(): Promise<Stand> {
-    const service = await startService();
+  /** On a database of its own server, where it is given one. */
+  static async open(own?: TestDatabase): Promise<Stand> {
+    const service = await startService(undefined, own);
     await withoutLimits(service.db);
     const merchant = await service.given.merchant();
     const location = await service.given.location(merchant);
@@ -81,27 +72,28 @@ export class Stand {
     };
   }
 
-  /** A write of a product that nobody has written before. */
-  async newWrite(): Promise<Write> {
-    const product = await this.service.given.product(this.#merchant);
-    return {
-      key: newKey(),
-      body: {
-        product_id: product,
-        location_id: this.#location,
-        target_quantity: '7',
-        reason: 'correction',
-      },
-    };
+  /** A write of something that nobody has written before. */
+  async newWrite(kind = adjustment): Promise<Write> {
+    const content = await kind.content({
+      given: this.service.given,
+      merchant: this.#merchant,
+      location: this.#location,
+    });
+    return { kind, key: newKey(), ...content };
   }
 
-  /** How often the write has been done. */
-  async effects({ body }: Write): Promise<number> {
-    const rows = await this.service.db.sql(
-      'select from inventory_movements where product_id = $1',
-      [body.product_id],
+  send(api: Api, { kind, path, body, key }: Write): Promise<Answer> {
+    return api.send(kind.method, path, JSON.stringify(body), { key });
+  }
+
+  /** How often the write has been done, and how many operations have its key. */
+  async effects({ kind, subject, key }: Write): Promise<{ done: number; operations: number }> {
+    const [row] = await this.service.db.sql<{ done: number; operations: number }>(
+      `select (${kind.effects}) as done,
+         (select count(*)::int from operations where key_hash = $2) as operations`,
+      [subject, hashKey(key)],
     );
-    return rows.length;
+    return row ?? { done: -1, operations: -1 };
   }
 
   /**
@@ -109,16 +101,16 @@ export class Stand {
    * times, as `first` was if that was a success, and done once.
    */
   async mustSettle(write: Write, what: string, first?: Answer): Promise<Answer> {
-    const send = () => this.api.post(path, write.body, { key: write.key });
-    const settled = await send();
-    expect([what, settled.status]).toEqual([what, 201]);
-    const again = await send();
-    expect([what, again.status, isReplay(again)]).toEqual([what, 201, true]);
-    const operations = [settled, again, ...(first?.status === 201 ? [first] : [])].map(
-      ({ body }) => `${body.meta.operation_id} ${body.data.id} ${body.data.level.quantity}`,
-    );
-    expect([what, ...new Set(operations)]).toHaveLength(2);
-    expect([what, await this.effects(write)]).toEqual([what, 1]);
+    const { status } = write.kind;
+    const settled = await this.send(this.api, write);
+    expect([what, settled.status]).toEqual([what, status]);
+    const again = await this.send(this.api, write);
+    expect([what, again.status, isReplay(again)]).toEqual([what, status, true]);
+    for (const one of first?.status === status ? [first, settled] : [settled]) {
+      expect([what, one.body.meta.operation_id]).toEqual([what, again.body.meta.operation_id]);
+      expect([what, one.body.data]).toEqual([what, again.body.data]);
+    }
+    expect([what, await this.effects(write)]).toEqual([what, { done: 1, operations: 1 }]);
     return settled;
   }
 

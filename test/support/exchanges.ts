@@ -39,8 +39,17 @@ export class ExchangeProxy extends Relay {
   /** Where it was cut: the exchange whose bytes were the last, and whether all of them passed. */
   cutIn: { readonly exchange: string; readonly isWhole: boolean } | undefined;
 
+  readonly #bridges = new Set<Bridge>();
+
   protected override bridge(client: Socket, database: Socket): void {
-    new Bridge(this, client, database);
+    const bridge = new Bridge(this, client, database);
+    this.#bridges.add(bridge);
+    client.on('close', () => this.#bridges.delete(bridge));
+  }
+
+  /** Nothing passes any more over the connections there are, and nobody is told. */
+  abandon(): void {
+    for (const bridge of this.#bridges) bridge.abandon();
   }
 
   /** How much of these bytes may pass before the connection is cut; undefined: all, and no cut. */
@@ -110,6 +119,11 @@ class Bridge {
       this.#toService(Buffer.concat(this.#answered));
       client.end();
     });
+  }
+
+  abandon(): void {
+    this.#isDeafToService = true;
+    this.#isDeafToServer = true;
   }
 
   #fromService({ type, bytes }: Message): void {

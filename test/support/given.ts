@@ -77,4 +77,14 @@ export class Given {
     );
     return id;
   }
+
+  async customer(merchant: string): Promise<string> {
+    const id = mintId('customer');
+    await this.#db.sql(
+      `insert into customers (merchant_id, id, name, email, email_key, created_at, updated_at)
+       values ($1, $2, 'Ada', 'ada@example.com', 'ada@example.com', now(), now())`,
+      [merchant, id],
+    );
+    return id;
+  }
 }

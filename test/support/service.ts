@@ -26,9 +26,12 @@ export interface TestService {
 
 export const testSecret = 'a secret for tests, of no value anywhere else';
 
-/** `watch` may stand between the service and its database. */
-export async function startService(watch?: (database: Database) => Database): Promise<TestService> {
-  const db = await createTestDatabase();
+/** `watch` may stand between the service and its database. It drops `own` when it stops. */
+export async function startService(
+  watch?: (database: Database) => Database,
+  own?: TestDatabase,
+): Promise<TestService> {
+  const db = own ?? (await createTestDatabase());
   const node = await startNode(db.serviceUrl, watch);
   const given = new Given(db);
   return {

@@ -1,0 +1,131 @@
+// The kinds of writes that faults are put to, each with what it waits for and how its effects are
+// counted. They differ in what a batch needs to know first: levels and more; nothing at all, so
+// that BEGIN goes out with COMMIT; the row that it changes; a product with all of its levels.
+
+import { newKey } from '../support/api.ts';
+import type { Given } from '../support/given.ts';
+
+/** One logical write: whoever sends it, sends this. */
+export interface Write {
+  readonly kind: Kind;
+  readonly key: string;
+  readonly path: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  /** By what its effects are found. */
+  readonly subject: string;
+}
+
+export interface Ground {
+  readonly given: Given;
+  readonly merchant: string;
+  readonly location: string;
+}
+
+type Content = Pick<Write, 'path' | 'body' | 'subject'>;
+
+export interface Kind {
+  readonly name: string;
+  readonly method: 'POST' | 'PATCH';
+  /** The status of its success. */
+  readonly status: number;
+  /** What it waits for before it lines up. */
+  readonly before: readonly string[];
+  /** What loads, saves and commits a batch of it. */
+  readonly batch: readonly string[];
+  /** The same, once a twin has done what it wants. */
+  readonly lateBatch: readonly string[];
+  /** What shows the resource to a replay. */
+  readonly find: string;
+  /** A write of something that nobody has written before. */
+  content(ground: Ground): Promise<Content>;
+  /** How often it has been done: a number. */
+  readonly effects: string;
+}
+
+const looked = 'find_credentials';
+
+function kindOf(kind: Omit<Kind, 'lateBatch'> & Partial<Kind>): Kind {
+  // Refused, or a change of nothing: what it wants is so already.
+  const lateBatch = kind.batch.map((name) => (name.startsWith('bind_keys') ? 'bind_keys' : name));
+  return { lateBatch, ...kind };
+}
+
+export const adjustment = kindOf({
+  name: 'an adjustment',
+  method: 'POST',
+  status: 201,
+  before: [looked],
+  batch: [
+    ...['begin', 'share_locations', 'create_levels', 'lock_levels', 'find_products_to_adjust'],
+    ...['bind_keys save_levels save_movements', 'commit'],
+  ],
+  find: 'find_adjustments',
+  async content({ given, merchant, location }) {
+    const product = await given.product(merchant);
+    const wanted = { target_quantity: '7', reason: 'correction' };
+    return {
+      path: '/inventory/adjustments',
+      body: { product_id: product, location_id: location, ...wanted },
+      subject: product,
+    };
+  },
+  effects: 'select count(*)::int from inventory_movements where product_id = $1',
+});
+
+// All of it goes out together: no answer is waited for.
+const batchOfCreate = ['begin', 'bind_keys insert_customers', 'commit'];
+
+export const create = kindOf({
+  name: 'a new customer',
+  method: 'POST',
+  status: 201,
+  before: [looked],
+  batch: batchOfCreate,
+  lateBatch: batchOfCreate,
+  find: 'find_customers',
+  async content() {
+    const email = `${newKey()}@example.com`;
+    const body = { name: 'Ada', email, metadata: { a: '1' } };
+    return { path: '/customers', body, subject: email };
+  },
+  effects: 'select count(*)::int from customers where email = $1',
+});
+
+export const changeOfCustomer = kindOf({
+  name: 'a change of a customer',
+  method: 'PATCH',
+  status: 200,
+  before: [looked, 'find_customers'],
+  batch: ['begin', 'lock_customers', 'bind_keys update_customers', 'commit'],
+  find: 'find_customers',
+  async content({ given, merchant }) {
+    const customer = await given.customer(merchant);
+    const body = { name: 'Grace', metadata: { a: '1' } };
+    return { path: `/customers/${customer}`, body, subject: customer };
+  },
+  effects: 'select version - 1 from customers where id = $1',
+});
+
+export const changeOfProduct = kindOf({
+  name: 'a change of a product and its levels',
+  method: 'PATCH',
+  status: 200,
+  before: [looked, 'find_products'],
+  batch: [
+    ...['begin', 'lock_products', 'lock_products_fully', 'lock_levels_of_products'],
+    ...['find_product_holders', 'bind_keys update_products', 'commit'],
+  ],
+  find: 'find_products',
+  async content({ given, merchant }) {
+    const product = await given.product(merchant);
+    const body = { status: 'archived', sku: newKey() };
+    return { path: `/products/${product}`, body, subject: product };
+  },
+  effects: 'select version - 1 from products where id = $1',
+});
+
+/** COMMIT is on its way with what binds the key. */
+export const isSentWithCommit = (exchange: string): boolean =>
+  exchange === 'commit' || exchange.startsWith('bind_keys');
+
+export const kinds: readonly Kind[] = [adjustment, create, changeOfCustomer, changeOfProduct];
