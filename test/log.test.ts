@@ -9,12 +9,14 @@ import { closeSync, createReadStream, mkdtempSync, openSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from './support/database.ts';
 import { Given } from './support/given.ts';
 import { freePort } from './support/port.ts';
 import { type ServiceProcess, startProcess } from './support/process.ts';
 import { RawConnection } from './support/raw.ts';
+import { testSecret } from './support/service.ts';
 
 const waitingMax = 4 * 2 ** 20;
 const pipeSize = 2 ** 16;
@@ -171,3 +173,28 @@ test.each(untaken)(
     closeSync(to);
   },
 );
+
+test('a service starts and ends with both of its outputs on a full disk', async () => {
+  const port = await freePort();
+  const full = openSync('/dev/full', 'w');
+  const program = fileURLToPath(new URL('../bin/tallybook.js', import.meta.url));
+  const flags = ['--database-url', db.serviceUrl, '--port', String(port)];
+  const env = { TALLYBOOK_MIGRATE_URL: db.ownerUrl, TALLYBOOK_SECRET: testSecret };
+  const child = spawn(process.execPath, [program, 'serve', ...flags], {
+    env: { PATH: process.env.PATH ?? '', ...env },
+    stdio: ['ignore', full, full],
+    timeout: 25_000,
+    killSignal: 'SIGKILL',
+  });
+  closeSync(full);
+  const exit = once(child, 'exit');
+  const statusOf = async (path: string) =>
+    fetch(`http://127.0.0.1:${port}${path}`).then(
+      ({ status }) => status,
+      () => undefined,
+    );
+  await expect.poll(() => statusOf('/readyz')).toBe(200);
+  expect(await statusOf('/healthz')).toBe(200);
+  child.kill('SIGTERM');
+  expect(await exit).toEqual([0, null]);
+});

@@ -46,7 +46,7 @@ async function serve(flags: ServeFlags): Promise<void> {
   if (early.isSignalled()) process.kill(process.pid, 'SIGTERM');
   await stopped;
   // A database that has gone silent may hold a connection open for as long as it likes.
-  process.exit();
+  process.exit(0);
 }
 
 /**
