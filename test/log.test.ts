@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createTestDatabase, type TestDatabase } from './support/database.ts';
 import { Given } from './support/given.ts';
 import { freePort } from './support/port.ts';
@@ -22,6 +22,8 @@ const waitingMax = 4 * 2 ** 20;
 const pipeSize = 2 ** 16;
 /** More than fits into what waits: a line has 150 bytes. */
 const floodOfRequests = 32_000;
+// On a machine that is busy with other things it takes its time.
+vi.setConfig({ testTimeout: 60_000 });
 
 let db: TestDatabase;
 let token: string;
