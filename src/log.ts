@@ -1,41 +1,121 @@
 // The log: one JSON line per request, by an allow-list of members. Never tokens, keys, names,
-// e-mail addresses, paths with IDs, or bodies.
+// e-mail addresses, paths with IDs, or bodies. A line is written or counted as lost: no request
+// waits for it, and neither a full disk nor a reader that has stopped keeps the process.
 
+import { write, writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
 import type { RequestRecord } from './http/server.ts';
 
 /** What waits for a reader that has stopped reading; beyond it lines are dropped, not requests. */
-const bufferedBytesMax = 4 * 1024 * 1024;
-const lastWritesMax = 10;
+const waitingMax = 4 * 1024 * 1024;
 /** Lines wait for one another, for so long (ms): written one by one they cost a read a tenth. */
-const writeBytes = 8 * 1024;
+const writeSize = 8 * 1024;
 const writeDelay = 100;
+/** A pipe takes 64 KiB at a time: this is 3 MB/s through one that is always found full. */
+const retryDelay = 20;
+/** What a reader that is behind gets at the end; a disk that is full gets nothing. */
+const lastWritesMax = 25;
 
-/** Writes to standard error without a request ever waiting for whoever reads it. */
-export function createLog(level: string): Logger {
-  let lastWrites: number | undefined;
-  const destination = pino.destination({
-    dest: 2,
-    sync: false,
-    minLength: writeBytes,
-    periodicFlush: writeDelay,
-    maxLength: bufferedBytesMax,
-    retryEAGAIN: () => {
-      if (lastWrites === undefined) return true;
-      lastWrites += 1;
-      return lastWrites < lastWritesMax;
-    },
-  });
-  process.on('exit', () => {
-    lastWrites = 0;
-    try {
-      destination.flushSync();
-    } catch {
-      // Nobody reads any more: the last lines have no reader to be kept for.
+/**
+ * Writes lines to a descriptor, and never waits for it. (The library's own writer repeats a write
+ * that fails for want of space for ever, at the end of the process, too.)
+ */
+export class LogWriter {
+  readonly #descriptor: number;
+  /** As it was taken: its lines are whole. */
+  #waiting = '';
+  #chunk: Buffer = Buffer.alloc(0);
+  #isWriting = false;
+  #retry: NodeJS.Timeout | undefined;
+  #linesLost = 0;
+  #lostBefore = 0;
+  #onRecovery: (lost: number) => void = () => undefined;
+
+  constructor(descriptor: number) {
+    this.#descriptor = descriptor;
+    setInterval(() => this.#send(), writeDelay).unref();
+    process.on('exit', () => this.#sendLast());
+  }
+
+  /** Standard error. */
+  static toStandardError(): LogWriter {
+    // To look at it is to make a pipe or socket non-blocking, until the process ends: a write that
+    // blocks for want of a reader would hold a thread, and the end of the process waits for that.
+    return new LogWriter(process.stderr.fd);
+  }
+
+  get linesLost(): number {
+    return this.#linesLost;
+  }
+
+  /** Called with how many lines were lost, once lines are taken again. */
+  onRecovery(listener: (lost: number) => void): void {
+    this.#onRecovery = listener;
+  }
+
+  write(line: string): void {
+    if (this.#chunk.length + this.#waiting.length + line.length > waitingMax) {
+      this.#linesLost += 1;
+      return;
     }
-  });
+    this.#waiting += line;
+    if (this.#waiting.length >= writeSize) this.#send();
+  }
+
+  #send(): void {
+    if (this.#isWriting || this.#retry !== undefined || !this.#fillChunk()) return;
+    this.#isWriting = true;
+    write(this.#descriptor, this.#chunk, (error, written) => {
+      this.#isWriting = false;
+      if (error === null) {
+        this.#chunk = this.#chunk.subarray(written);
+        if (this.#chunk.length === 0) this.#tellLost();
+        if (this.#chunk.length > 0 || this.#waiting.length >= writeSize) this.#send();
+        return;
+      }
+      // Whatever it is, it may pass: space is made, somebody reads on.
+      this.#retry = setTimeout(() => {
+        this.#retry = undefined;
+        this.#send();
+      }, retryDelay).unref();
+    });
+  }
+
+  /** @returns whether there is anything to write. */
+  #fillChunk(): boolean {
+    if (this.#chunk.length === 0 && this.#waiting.length > 0) {
+      this.#chunk = Buffer.from(this.#waiting);
+      this.#waiting = '';
+    }
+    return this.#chunk.length > 0;
+  }
+
+  #tellLost(): void {
+    const lost = this.#linesLost - this.#lostBefore;
+    this.#lostBefore = this.#linesLost;
+    if (lost > 0) this.#onRecovery(lost);
+  }
+
+  #sendLast(): void {
+    // What is being written is done before the process is gone.
+    if (this.#isWriting) this.#chunk = Buffer.alloc(0);
+    for (let failures = 0; failures < lastWritesMax && this.#fillChunk(); ) {
+      try {
+        this.#chunk = this.#chunk.subarray(writeSync(this.#descriptor, this.#chunk));
+      } catch (error) {
+        if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) return;
+        failures += 1;
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, retryDelay);
+      }
+    }
+  }
+}
+
+export function createLog(level: string, writer: LogWriter): Logger {
   const timestamp = pino.stdTimeFunctions.isoTime;
-  return pino({ level, base: null, timestamp, serializers: { err: shown } }, destination);
+  const log = pino({ level, base: null, timestamp, serializers: { err: shown } }, writer);
+  writer.onRecovery((lost) => log.warn({ lost }, 'lines were lost: nobody took them'));
+  return log;
 }
 
 export function logRequest(log: Logger, record: RequestRecord): void {

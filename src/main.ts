@@ -4,10 +4,11 @@
 
 import { createServer as createHttpServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { migrationDeed } from './access/audit/deed.ts';
 import { denialOf } from './access/audit/denials.ts';
-import { createService, endpoints } from './app.ts';
+import { createService, endpoints, type Service } from './app.ts';
 import type { Config } from './config.ts';
 import { limits } from './core/limits.ts';
 import type { FailureKind } from './core/statement.ts';
@@ -22,20 +23,27 @@ import { logRequest } from './log.ts';
 export interface Running {
   readonly url: string;
   readonly store: Store;
-  readonly service: ReturnType<typeof createService>;
+  readonly service: Service;
   /** Finishes what was accepted, then ends everything. Resolves when all is stopped. */
   stop(): Promise<void>;
-  /** Ends the wait for requests under way; their clients retry with the same keys. */
-  hurry(): void;
+  /**
+   * Waits for nothing any more, but tells the private server to end. The process is to end at once;
+   * clients of requests under way retry with the same keys.
+   */
+  abandon(): Promise<void>;
 }
 
 /** @throws what keeps the service from starting; nothing is left running then. */
-export async function start(config: Config, log: Logger): Promise<Running> {
+export async function start(
+  config: Config,
+  log: Logger,
+  linesLost: () => number = () => 0,
+): Promise<Running> {
   const metrics = new Metrics();
   const onFailure = (kind: FailureKind) => metrics.countDatabaseFailure(kind);
   const store = await openStore(config, log, onFailure, { migrationDeed });
   try {
-    return await serveStore(config, log, store, metrics);
+    return await serveStore(config, log, store, metrics, linesLost);
   } catch (error) {
     await store.close();
     throw error;
@@ -47,6 +55,7 @@ async function serveStore(
   log: Logger,
   store: Store,
   metrics: Metrics,
+  linesLost: () => number,
 ): Promise<Running> {
   const { database, secret } = store;
   const service = createService({
@@ -55,7 +64,8 @@ async function serveStore(
     onBatch: (type, commands, seconds) => metrics.observeBatch(type, commands, seconds),
     onUnrecorded: (denials) => log.warn({ denials }, 'ended without recording who was denied'),
   });
-  metrics.read({ queued: () => service.dispatcher.queued, connections: database.usage });
+  const queued = () => service.dispatcher.queued;
+  metrics.read({ queued, connections: database.usage, linesLost });
   const state = { isReady: true };
   const server: HttpServer = createServer({
     edge: service.edge,
@@ -82,19 +92,37 @@ async function serveStore(
     service,
     stop: async () => {
       state.isReady = false;
-      server.startDraining();
-      const patience = setTimeout(
-        () => server.fastify.server.closeAllConnections(),
-        limits.drainTimeout,
-      );
-      await server.fastify.close();
-      clearTimeout(patience);
+      const left = await drain(server);
       metricsServer?.close();
-      await service.close();
+      await writeNotes(service, left, log);
       await store.close();
     },
-    hurry: () => server.fastify.server.closeAllConnections(),
+    abandon: () => store.abandon(),
   };
+}
+
+/** @returns how much of its time (ms) is left. */
+async function drain(server: HttpServer): Promise<number> {
+  const end = performance.now() + limits.drainTimeout;
+  server.startDraining();
+  const cutOff = () => server.fastify.server.closeAllConnections();
+  const patience = setTimeout(cutOff, limits.drainTimeout);
+  await sleep(limits.noticeTime);
+  await server.fastify.close();
+  clearTimeout(patience);
+  return end - performance.now();
+}
+
+/** What is still to be written that nobody waits for: last uses, denials. */
+async function writeNotes(service: Service, left: number, log: Logger): Promise<void> {
+  const patience = Math.min(
+    Math.max(left, limits.lastNotesTimeout),
+    limits.connectionSilenceTimeout,
+  );
+  const late = sleep(patience, 'late', { ref: false });
+  if ((await Promise.race([service.close(), late])) === 'late') {
+    log.warn({}, 'ended without its last notes: the database does not answer');
+  }
 }
 
 /** Runs until a signal. Resolves when everything is stopped. */
@@ -105,7 +133,7 @@ export async function runUntilSignal(running: Running, log: Logger): Promise<voi
       // A terminal signals the whole process group and npm passes the signal on once more: what
       // comes within half a second is the same Ctrl-C. A later one means "now".
       if (firstAt !== undefined) {
-        if (performance.now() - firstAt > 500) running.hurry();
+        if (performance.now() - firstAt > 500) void abandon(signal);
         return;
       }
       firstAt = performance.now();
@@ -114,6 +142,10 @@ export async function runUntilSignal(running: Running, log: Logger): Promise<voi
         log.fatal({ err: error }, 'could not stop cleanly');
         process.exit(1);
       });
+    };
+    const abandon = async (signal: NodeJS.Signals) => {
+      log.warn({ signal }, 'told to stop again: ended without waiting');
+      await running.abandon().finally(() => process.exit(1));
     };
     process.on('SIGINT', onSignal);
     process.on('SIGTERM', onSignal);

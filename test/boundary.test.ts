@@ -257,9 +257,9 @@ describe('the logs', () => {
 test('what nobody expected ends the process, and its line quotes no values', async () => {
   const dist = new URL('../dist/', import.meta.url).href;
   const script = `
-    const { createLog } = await import('${dist}log.js');
+    const { createLog, LogWriter } = await import('${dist}log.js');
     const { endOnUnexpected } = await import('${dist}main.js');
-    endOnUnexpected(createLog('info'));
+    endOnUnexpected(createLog('info', LogWriter.toStandardError()));
     const members = { severity: 'ERROR', code: '23514', detail: 'the row is (${canary})' };
     const refusal = Object.assign(new Error('${canary}'), members);
     Promise.reject(new Error('nobody caught it', { cause: refusal }));

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Api, newKey } from './support/api.ts';
 import { type ServiceProcess, serveProcess } from './support/process.ts';
+import { RawConnection } from './support/raw.ts';
 
 let data: string;
 let service: ServiceProcess;
@@ -135,6 +136,7 @@ describe('a service told to stop under load', () => {
     const outcomes: string[] = [];
     let isOver = false;
     const writes = new Map<string, object>();
+    const unanswered = new Map<string, object>();
     const clients = Array.from({ length: 16 }, async () => {
       while (!isOver) {
         const key = newKey();
@@ -146,7 +148,8 @@ describe('a service told to stop under load', () => {
           outcomes.push(answer.code ?? String(answer.status));
           if (answer.status === 201) writes.set(key, body);
         } catch {
-          // Refused connections are expected once the service has closed its port.
+          // The service has closed its port, or the connection before it heard of the request.
+          unanswered.set(key, body);
           isOver = true;
         }
       }
@@ -163,6 +166,37 @@ describe('a service told to stop under load', () => {
       const replay = await api.post('/inventory/adjustments', body, { key });
       expect(replay.headers.get('idempotent-replayed')).toBe('true');
     }
+    for (const [key, body] of unanswered) {
+      const first = await api.post('/inventory/adjustments', body, { key });
+      expect(first.status).toBe(201);
+      expect(first.headers.get('idempotent-replayed')).toBeNull();
+    }
+  });
+});
+
+describe('a service told to stop twice', () => {
+  test('waits for nobody, and its private server ends as well, soundly', async () => {
+    const { body, key, answer } = await adjust();
+    expect(answer.status).toBe(201);
+    const server = await postmaster();
+    // A request that is never whole would be waited for until the drain time is over.
+    const slow = await RawConnection.open(service.api.origin);
+    slow.send('POST /api/v1/customers HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{');
+    await api.get('/credential');
+    const end = service.end('SIGTERM');
+    // What comes within half a second is taken for the same Ctrl-C.
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    expect(service.child.exitCode).toBeNull();
+    const toldAt = performance.now();
+    service.child.kill('SIGTERM');
+    expect(await end).toBe(1);
+    expect(performance.now() - toldAt).toBeLessThan(1_000);
+    await slow.hungUp();
+    await expect.poll(() => isAlive(server)).toBe(false);
+    expect(existsSync(join(data, 'postgres', 'postmaster.pid'))).toBe(false);
+    await serveAgain();
+    const replay = await api.post('/inventory/adjustments', body, { key });
+    expect(replay.headers.get('idempotent-replayed')).toBe('true');
   });
 });
 

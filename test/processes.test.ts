@@ -147,6 +147,59 @@ describe('two processes on one database', () => {
   });
 });
 
+describe('a process frozen under load', () => {
+  test('costs the other no request, and mis-answers none once it goes on', async () => {
+    const [frozen, other] = await Promise.all([start(), start()]);
+    const { token, id } = await given.credential(merchant);
+    await db.sql('update credentials set requests_per_minute = 0 where id = $1', [id]);
+    const products = await Promise.all(Array.from({ length: 8 }, () => given.product(merchant)));
+    const writes: { key: string; content: object }[] = [];
+    const answers: Promise<{ status: number; operation: string }>[] = [];
+    const send = (node: ServiceProcess, i: number) => {
+      const write = { key: newKey(), content: body(products[i % 8] ?? '', String(i + 1)) };
+      writes.push(write);
+      const sent = node.api.as(token).post(path, write.content, { key: write.key });
+      answers.push(
+        sent.then(({ status, body: { meta, error } }) => ({
+          status,
+          operation: meta?.operation_id ?? error?.code,
+        })),
+      );
+      return sent;
+    };
+    // Requests of both are under way at every moment; the last of one's are met by the freeze.
+    for (let i = 0; i < 200; i += 8) {
+      await Promise.all(Array.from({ length: 8 }, (_, k) => send(k < 4 ? frozen : other, i + k)));
+    }
+    for (let k = 0; k < 32; k += 1) void send(frozen, 200 + k);
+    frozen.child.kill('SIGSTOP');
+    const frozenAt = performance.now();
+    const meanwhile: number[] = [];
+    for (let i = 300; performance.now() - frozenAt < 3_000; i += 1) {
+      meanwhile.push((await send(other, i)).status);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    frozen.child.kill('SIGCONT');
+    expect(new Set(meanwhile)).toEqual(new Set([201]));
+    const answered = await Promise.all(answers);
+    const all = await Promise.all(
+      writes.map(({ key, content }) => insist([other.api.as(token)], content, key)),
+    );
+    for (const [i, settled] of all.entries()) {
+      expect(settled.status).toBe(201);
+      // What was answered then is what the key tells now.
+      const { status, operation } = answered[i] ?? {};
+      if (status === 201) expect(settled.body.meta.operation_id).toBe(operation);
+      else expect(status, operation).toBe(503);
+    }
+    const histories = await Promise.all(products.map(historyOf));
+    expect(histories.flat()).toHaveLength(writes.length);
+    for (const history of histories) {
+      expect(history.map((row) => Number(row.sequence))).toEqual(history.map((_, n) => n + 1));
+    }
+  });
+});
+
 describe('a process frozen inside a batch', () => {
   test('stalls another for at most 1.2 s, and both give right answers', async () => {
     const [frozen, other] = await Promise.all([start(), start()]);

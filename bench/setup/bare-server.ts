@@ -3,12 +3,12 @@
 
 import { fastify } from 'fastify';
 import { mintId } from '../../src/core/id.ts';
-import { createLog, logRequest } from '../../src/log.ts';
+import { createLog, LogWriter, logRequest } from '../../src/log.ts';
 
 const [, , answer = '', level = 'info'] = process.argv;
 
 async function serve(): Promise<void> {
-  const log = createLog(level);
+  const log = createLog(level, LogWriter.toStandardError());
   const app = fastify({ logger: false, genReqId: () => mintId('request') });
   app.decorateRequest('startedAt', 0);
   app.addHook('onRequest', async (request, reply) => {

@@ -23,10 +23,14 @@ import { programVersion } from './version.ts';
 
 /** Runs one command and sets the exit code of the process. */
 export async function run(argv: readonly string[]): Promise<void> {
-  // A reader that has seen enough, such as `head`, is no error.
+  // A reader that has seen enough, such as `head`, is no error. Anything else fails a command, but
+  // ends no service: a full disk must not keep it from starting.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
+    if (error.code === 'EPIPE') return;
+    process.exitCode = 1;
+    process.stderr.write(`error: the output could not be written: ${error.message}\n`);
   });
+  process.stderr.on('error', () => undefined);
   try {
     await program().parseAsync(argv);
   } catch (error) {

@@ -29,11 +29,12 @@ export function defineServe(program: Command): void {
 async function serve(flags: ServeFlags): Promise<void> {
   const config = readConfig(flags);
   const { endOnUnexpected, runUntilSignal, start } = await import('../main.ts');
-  const { createLog } = await import('../log.ts');
-  const log = createLog(config.logLevel);
+  const { createLog, LogWriter } = await import('../log.ts');
+  const writer = LogWriter.toStandardError();
+  const log = createLog(config.logLevel, writer);
   endOnUnexpected(log);
   const early = holdSignals(config);
-  const running = await start(config, log);
+  const running = await start(config, log, () => writer.linesLost);
   if (early.isSignalled()) {
     await running.stop();
     return;
@@ -44,6 +45,8 @@ async function serve(flags: ServeFlags): Promise<void> {
   await show(flags, greetingOf(running, demo), (greeting) => welcome(greeting, config));
   if (early.isSignalled()) process.kill(process.pid, 'SIGTERM');
   await stopped;
+  // A database that has gone silent may hold a connection open for as long as it likes.
+  process.exit(0);
 }
 
 /**

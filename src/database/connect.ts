@@ -4,6 +4,7 @@
 // without it a crash of the database ends this process.
 
 import { availableParallelism } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { limits } from '../core/limits.ts';
 import {
@@ -64,7 +65,9 @@ export function connectDatabase(options: ConnectOptions): Database {
       waiting: fair.waiting + reserve.waitingCount,
     }),
     close: async () => {
-      await Promise.all(pools.map((pool) => pool.end()));
+      // One to a server that has gone silent never closes.
+      const late = sleep(limits.farewellTimeout, undefined, { ref: false });
+      await Promise.race([Promise.all(pools.map((pool) => pool.end())), late]);
     },
   };
 }

@@ -61,6 +61,8 @@ export interface Store {
   isCurrent(): Promise<boolean>;
   /** Closes the connections, then stops the private server if nobody else uses it. */
   close(): Promise<void>;
+  /** Tells the private server to end unless others use it; waits for nothing. */
+  abandon(): Promise<void>;
 }
 
 const commandPatience = 10_000;
@@ -93,6 +95,7 @@ export async function openStore(
       schemaVersion,
       isCurrent: () => isCurrent(database, schemaVersion),
       close,
+      abandon: () => server.dismiss(),
     };
   } catch (error) {
     await close();
@@ -148,6 +151,7 @@ interface ReachedServer {
   readonly serviceUrl: string;
   readonly isPrivate: boolean;
   close(): Promise<void>;
+  dismiss(): Promise<void>;
 }
 
 async function reachServer(
@@ -158,7 +162,8 @@ async function reachServer(
   if (storage.kind === 'external') {
     const { databaseUrl, migrateUrl = databaseUrl } = storage;
     const close = async () => undefined;
-    return { ownerUrl: migrateUrl, serviceUrl: databaseUrl, isPrivate: false, close };
+    const urls = { ownerUrl: migrateUrl, serviceUrl: databaseUrl };
+    return { ...urls, isPrivate: false, close, dismiss: close };
   }
   const { dataDirectory, binDirectory } = storage;
   if (mustExist && !isInitialised(dataDirectory)) {
@@ -167,12 +172,12 @@ async function reachServer(
         'with "tallybook migrate"',
     );
   }
-  const { ownerUrl, serviceUrl, stop } = await startEmbeddedServer({
+  const { ownerUrl, serviceUrl, stop, dismiss } = await startEmbeddedServer({
     dataDirectory,
     binDirectory,
     log: (event, message) => ('err' in event ? log.warn(event, message) : log.info(event, message)),
   });
-  return { ownerUrl, serviceUrl, isPrivate: true, close: stop };
+  return { ownerUrl, serviceUrl, isPrivate: true, close: stop, dismiss };
 }
 
 async function prepare(

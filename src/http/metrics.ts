@@ -6,10 +6,11 @@ import type { RequestRecord } from './server.ts';
 
 const latencyBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** What gauges read at the moment they are asked. */
+/** What is read at the moment somebody asks. */
 export interface Readings {
   queued(): number;
   connections(): { readonly total: number; readonly idle: number; readonly waiting: number };
+  linesLost(): number;
 }
 
 export class Metrics {
@@ -73,7 +74,7 @@ export class Metrics {
     this.#databaseFailures.inc({ kind });
   }
 
-  /** Adds the gauges once there is something to read. */
+  /** Adds what is kept elsewhere, once there is something to read. */
   read(readings: Readings): void {
     const registers = [this.registry];
     new Gauge({
@@ -93,6 +94,15 @@ export class Metrics {
         for (const [state, count] of Object.entries(readings.connections())) {
           this.set({ state }, count);
         }
+      },
+    });
+    new Counter({
+      name: 'tallybook_log_lines_lost_total',
+      help: 'Lines of the log that nobody took in time: a full disk, or a reader that stopped.',
+      registers,
+      collect() {
+        this.reset();
+        this.inc(readings.linesLost());
       },
     });
   }

@@ -26,6 +26,8 @@ export interface Means {
   readonly descriptors?: number;
   /** The program of another version: its answers are not held against our document. */
   readonly bin?: string;
+  /** The descriptor that its log goes to instead of here: `log()` stays empty. */
+  readonly logTo?: number;
 }
 
 /** A node on a test's database. */
@@ -41,14 +43,14 @@ export function startProcess(
 export async function serveProcess(
   flags: readonly string[],
   env: Readonly<Record<string, string>> = {},
-  { descriptors, bin = program }: Means = {},
+  { descriptors, bin = program, logTo }: Means = {},
 ): Promise<ServiceProcess> {
   const command = [process.execPath, bin, 'serve', '--json', '--port', '0', ...flags];
   const limit = descriptors === undefined ? '' : `ulimit -n ${descriptors} && `;
   // The shell becomes the service: the process is its own.
   const child = spawn('/bin/sh', ['-c', `${limit}exec "$@"`, 'sh', ...command], {
     env: { PATH: process.env.PATH ?? '', TALLYBOOK_TRUSTED_PROXIES: '127.0.0.1', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', logTo ?? 'pipe'],
   });
   let output = '';
   let log = '';

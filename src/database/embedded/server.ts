@@ -22,6 +22,8 @@ export interface EmbeddedServer {
    * own connections first. May be called again.
    */
   stop(): Promise<void>;
+  /** Tells the server to end, unless other processes use it, and does not wait for its end. */
+  dismiss(): Promise<void>;
 }
 
 interface EmbeddedServerOptions {
@@ -55,6 +57,7 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
     serviceUrl: serviceUrl(joined.cluster),
     adopted,
     stop: () => supervisor.stop(),
+    dismiss: () => supervisor.dismiss(),
   };
 }
 

@@ -17,6 +17,8 @@ const LONGEST_DELAY_MS = 5_000;
 const STEADY_MS = 30_000;
 /** A closed connection's backend leaves pg_stat_activity a little later than its client. */
 const FAREWELL_MS = 2_000;
+/** One that does not say by then whether others use it is left running. */
+const DISMISSAL_MS = 50;
 const PRUNE_EVERY_MS = 10 * 60_000;
 
 export class Supervisor {
@@ -44,6 +46,20 @@ export class Supervisor {
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
+  }
+
+  /** Without the lock: who joins at this moment starts the server again. */
+  async dismiss(): Promise<void> {
+    this.#abort.abort();
+    const running = findRunning(this.#cluster);
+    if (running === undefined) return;
+    const late = sleep(DISMISSAL_MS, undefined, { ref: false });
+    try {
+      const found = await Promise.race([otherClients(this.#joined.keeper.client), late]);
+      if (found?.keepers === 0) process.kill(running.pid, 'SIGINT');
+    } catch {
+      // It is ending already.
+    }
   }
 
   async #watch(): Promise<void> {
