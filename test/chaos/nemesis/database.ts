@@ -10,25 +10,31 @@ const lookForBackendMs = 3_000;
 /** Backends of both nodes, and not those of a command line. */
 const ofNodes = 'node %';
 
+const backendKilled: Fault = {
+  name: 'backend killed',
+  strike: (world, random) =>
+    crash(world, async () => {
+      const victim = await stoppedBackend(world, random);
+      return victim !== undefined && signal(victim, 'SIGKILL');
+    }),
+};
+
 export const databaseFaults: readonly Fault[] = [
   {
     name: 'database killed',
-    strike: (world) =>
-      crash(world, async () => {
-        const { database } = world;
-        const inBatch = (await database.busyBackends(ofNodes)).length > 0;
-        process.kill(database.postmaster, 'SIGKILL');
-        return inBatch;
-      }),
-  },
-  {
-    name: 'backend killed',
     strike: (world, random) =>
       crash(world, async () => {
-        const victim = await stoppedBackend(world, random);
-        return victim !== undefined && signal(victim, 'SIGKILL');
+        const isAimed = random.next() < 0.5;
+        const victim = isAimed ? await stoppedBackend(world, random) : undefined;
+        process.kill(world.database.postmaster, 'SIGKILL');
+        // It is stopped, and could not see that its server is gone.
+        if (victim !== undefined) signal(victim, 'SIGKILL');
+        return victim !== undefined;
       }),
   },
+  // Twice in each round: a long run needs many kills inside a transaction.
+  backendKilled,
+  backendKilled,
   {
     name: 'backends terminated',
     async strike({ database }) {

@@ -9,6 +9,17 @@ import type { Fault } from './nemesis.ts';
 /** So long does a lane look for an open transaction to kill. */
 const lookForBatchMs = 3_000;
 
+const killedInside: Fault = {
+  name: 'service killed inside a batch',
+  async strike(world, random) {
+    const node = random.pick(world.nodes);
+    const inBatch = await catchInsideBatch(world, random, node);
+    await kill(world, node, inBatch);
+    await node.start();
+    return inBatch;
+  },
+};
+
 export const serviceFaults: readonly Fault[] = [
   {
     name: 'service killed',
@@ -20,16 +31,9 @@ export const serviceFaults: readonly Fault[] = [
       return true;
     },
   },
-  {
-    name: 'service killed inside a batch',
-    async strike(world, random) {
-      const node = random.pick(world.nodes);
-      const inBatch = await catchInsideBatch(world, random, node);
-      await kill(world, node, inBatch);
-      await node.start();
-      return inBatch;
-    },
-  },
+  // Twice in each round: a long run needs many of these.
+  killedInside,
+  killedInside,
   {
     name: 'service frozen',
     async strike({ nodes }, random) {

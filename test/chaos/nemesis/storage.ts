@@ -1,5 +1,6 @@
 // Faults of what the database lives on: a full disk, where the run may have a small one of its own,
-// and tables that are locked for so long that readers run out of connections.
+// and rows and tables that are locked for so long that writers give up and readers run out of
+// connections.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../random.ts';
@@ -14,7 +15,19 @@ const lockedMs = 3_200;
 
 export function storageFaults({ canBeFull }: SmallDisk): Fault[] {
   const exhausted: Fault = { name: 'connections exhausted', strike: exhaust };
-  return canBeFull ? [exhausted, { name: 'disk full', strike: fill }] : [exhausted];
+  const held: Fault = { name: 'levels held', strike: hold };
+  return canBeFull ? [exhausted, held, { name: 'disk full', strike: fill }] : [exhausted, held];
+}
+
+/** As a transaction of somebody else's would that does not come to its end. */
+async function hold({ database }: World): Promise<boolean> {
+  const levels = await database.query('select from inventory_levels limit 1');
+  const held = database.query(`begin read write; select from inventory_levels for update;
+    select pg_sleep(${lockedMs / 1_000}); rollback`);
+  return held.then(
+    () => levels.length > 0,
+    () => false,
+  );
 }
 
 async function exhaust(world: World): Promise<boolean> {
