@@ -4,9 +4,11 @@
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
+import { DatabaseProxy } from '../../test/support/proxy.ts';
 import { createMerchant } from '../access/operator/merchants.ts';
 import { readConfig, UsageError } from '../config.ts';
 import { type EmbeddedServer, startEmbeddedServer } from './embedded/server.ts';
@@ -163,6 +165,42 @@ describe('a database of the operator’s', () => {
     const config = readConfig({ databaseUrl: url.toString() }, secret);
     await expect(openStore(config, quietLog())).rejects.toThrow('password');
     expect(performance.now() - started).toBeLessThan(2_000);
+  });
+
+  test.concurrent.each([
+    ['that looks for it, as it connects', 'application_name', 1, 'opened'],
+    ['that looks for it', 'pg_has_role', 1, 'opened'],
+    ['that asks whether it is durable, as it connects', 'application_name', 2, 'ended'],
+    ['that asks whether it is durable', 'fsync', 1, 'ended'],
+    ['that asks whether it is safe, as it connects', 'application_name', 3, 'ended'],
+    ['that asks whether it is safe', 'fsync', 2, 'ended'],
+  ])('whose connection %s falls silent is not waited for without end', async (...row) => {
+    const [, sent, time, expected] = row;
+    const proxy = new DatabaseProxy(db.serviceUrl);
+    let times = 0;
+    proxy.toDatabase = (bytes) => {
+      if (bytes.includes(sent)) times += 1;
+      if (times === time && bytes.includes(sent)) {
+        // The answer meets it, and its connection stays silent for good; the next one does not.
+        proxy.isHole = true;
+        setTimeout(() => {
+          proxy.isHole = false;
+        }, 1_000);
+      }
+      return bytes;
+    };
+    const config = readConfig({ databaseUrl: await proxy.listen() }, secret);
+    const store = openStore(config, quietLog());
+    const outcome = await Promise.race([
+      store.then(
+        () => 'opened',
+        () => 'ended',
+      ),
+      sleep(25_000, 'silent', { ref: false }),
+    ]);
+    await proxy.close();
+    expect(outcome).toBe(expected);
+    await store.then(({ close }) => close()).catch(() => undefined);
   });
 
   test('that is not there yet is waited for by a service, until it is told to stop', async () => {

@@ -4,6 +4,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { limits } from '../core/limits.ts';
 
 /** How a database presents itself to one role. */
 export interface Found {
@@ -22,7 +23,15 @@ export interface Patience {
 
 const firstDelay = 100;
 const longestDelay = 5_000;
-const connectTimeout = 5_000;
+
+/**
+ * For connections that only look, at a start: one that falls silent, because its network was lost,
+ * would otherwise be waited for without end.
+ */
+export const patienceOfLooks = {
+  connectionTimeoutMillis: 5_000,
+  query_timeout: limits.requestDeadline,
+} as const;
 
 const notYet = new Set([
   'ECONNREFUSED',
@@ -57,7 +66,7 @@ async function look(url: string): Promise<Found> {
   const client = new pg.Client({
     connectionString: url,
     application_name: 'tallybook',
-    connectionTimeoutMillis: connectTimeout,
+    ...patienceOfLooks,
   });
   client.on('error', () => undefined);
   try {

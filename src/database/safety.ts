@@ -4,6 +4,7 @@
 
 import pg from 'pg';
 import { limits } from '../core/limits.ts';
+import { patienceOfLooks } from './reach.ts';
 
 const oldestVersion = 150_000;
 
@@ -59,7 +60,11 @@ async function judge(
   url: string,
   faultsOf: (client: pg.Client, found: Found) => Promise<readonly string[]>,
 ): Promise<void> {
-  const client = new pg.Client({ connectionString: url, application_name: 'tallybook' });
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'tallybook',
+    ...patienceOfLooks,
+  });
   client.on('error', () => undefined);
   await client.connect();
   try {

@@ -6,8 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { judgeAnswers } from './check/answers.ts';
+import { judgeEffects } from './check/effects.ts';
 import { judgeLedger, offLedger } from './check/ledger.ts';
+import { type Recovery, recoveryOf } from './check/recovery.ts';
 import { byKey, checkRegisters, type Registers } from './check/registers.ts';
+import { judgeShutters } from './check/shutters.ts';
 import { type Met, whatWasMet } from './check/sometimes.ts';
 import type { Finding } from './check/verdict.ts';
 import { Clients } from './clients.ts';
@@ -30,6 +33,8 @@ export interface Outcome {
   readonly keys: number;
   readonly acknowledged: number;
   readonly drainedMs: number;
+  readonly recovery: Recovery;
+  readonly deadlocks: number;
   readonly faults: ReadonlyMap<string, number>;
   readonly findings: readonly Finding[];
   readonly registers: Registers;
@@ -53,22 +58,27 @@ export async function runChaos(seed: number, seconds: number): Promise<Outcome> 
     await clients.quit();
     const attempts = await clients.history();
     const late = await judge(world, attempts);
+    const { deadlocks, recoveries } = world.database.facts();
     await world.close();
-    const registers = checkRegisters(attempts);
+    const { events, refusedReads, shop } = world;
+    const registers = checkRegisters(attempts, shop.given);
     return {
       seed,
       seconds,
       ...countsOf(attempts),
       drainedMs,
+      recovery: recoveryOf(attempts, events),
+      deadlocks,
       faults,
       findings: [
         ...merged(early, late),
-        { what: 'levels without an order of requests', faults: registers.faults },
+        { what: 'levels and records without an order of requests', faults: registers.faults },
         { what: 'faults of processes', faults: world.faults },
+        { what: 'deadlocks', faults: Array.from({ length: deadlocks }, () => 'in the log') },
         { what: 'requests that were not answered in time', faults: tardiness(drainedMs) },
       ],
       registers,
-      met: whatWasMet(attempts, world.events, world.refusedReads),
+      met: whatWasMet(attempts, { events, refusedReads, recoveries }),
     };
   } catch (error) {
     clients?.kill();
@@ -81,6 +91,7 @@ export async function runChaos(seed: number, seconds: number): Promise<Outcome> 
 
 /** @returns how long it took (ms) until everything begun was answered. */
 async function drain(world: World, clients: Clients): Promise<number> {
+  await world.database.ready();
   world.note('mended');
   const since = now();
   await Promise.race([clients.drain(), sleep(6 * livenessMs, undefined, { ref: false })]);
@@ -93,8 +104,10 @@ function tardiness(drainedMs: number): string[] {
 
 async function judge(world: World, attempts: readonly Attempt[]): Promise<Finding[]> {
   return [
-    ...(await judgeLedger(world.database, attempts)),
+    ...(await judgeEffects(world.database, attempts, world.shop)),
+    ...(await judgeLedger(world.database)),
     ...judgeAnswers(attempts, world.operator.bans, world.shop),
+    judgeShutters(attempts, world.shop.booth),
   ];
 }
 
@@ -109,7 +122,7 @@ function countsOf(attempts: readonly Attempt[]) {
   const bound = attempts.filter(isBound);
   return {
     requests: attempts.length,
-    keys: byKey(attempts).size,
+    keys: byKey(attempts.filter(({ kind }) => kind !== 'foreign')).size,
     acknowledged: new Set(bound.map(({ operation }) => operation)).size,
   };
 }

@@ -6,7 +6,8 @@ export const credentialNames = ['steady', 'shaken', 'neighbour'] as const;
 /** `shaken` loses grant, scopes and token now and then; `neighbour` is another shop's. */
 export type CredentialName = (typeof credentialNames)[number];
 
-export type Kind = 'adjust' | 'customer' | 'levels' | 'movement' | 'foreign';
+/** `change` is a PATCH of a customer, product or location; `foreign` asks for another shop's. */
+export type Kind = 'adjust' | 'customer' | 'product' | 'change' | 'levels' | 'movement' | 'foreign';
 
 export interface Target {
   readonly product: string;
@@ -19,6 +20,20 @@ export interface SeenLevel {
   readonly product: string;
   readonly location: string;
   readonly quantity: string;
+  readonly version: number;
+}
+
+/** What a write makes of a record; nobody has given that name before. */
+export interface WantedRecord {
+  /** None: it is to be created. */
+  readonly record?: string;
+  readonly name: string;
+}
+
+/** A customer, product or location, as an answer shows it. */
+export interface SeenRecord {
+  readonly record: string;
+  readonly name: string;
   readonly version: number;
 }
 
@@ -36,6 +51,7 @@ export interface Attempt {
   readonly key?: string;
   readonly variant?: number;
   readonly target?: Target;
+  readonly wanted?: WantedRecord;
   /** 0: no answer came, for the reason in `lost`. */
   readonly status: number;
   readonly lost?: string;
@@ -50,6 +66,7 @@ export interface Attempt {
     readonly after: string;
   };
   readonly levels?: readonly SeenLevel[];
+  readonly record?: SeenRecord;
 }
 
 /** After these the same request may yet be done: the caller, or the service, is not ready. */
@@ -62,7 +79,12 @@ export function isSettled({ status }: Attempt): boolean {
 
 /** A write that is bound: done, or refused for good. Its answers name its operation. */
 export function isBound(attempt: Attempt): boolean {
-  return attempt.key !== undefined && (attempt.status === 201 || attempt.status === 422);
+  return attempt.key !== undefined && (isDone(attempt) || attempt.status === 422);
+}
+
+/** A write that succeeded, now or before. */
+export function isDone({ key, status }: Attempt): boolean {
+  return key !== undefined && (status === 200 || status === 201);
 }
 
 /** What was done to the servers, in the order it was done. */

@@ -1,23 +1,34 @@
 // A run in words: what was done, what was met, what was found, and how to do it again.
 
 import { livenessMs, type Outcome } from './chaos.ts';
-import { type Met, meanings } from './check/sometimes.ts';
+import type { Recovery } from './check/recovery.ts';
+import { type Met, meanings, required } from './check/sometimes.ts';
+
+/** What is hoped for, though other faults go on meanwhile. */
+const recoveryMs = 5_000;
 
 /** So many cases of a finding are shown. */
 const shownMax = 5;
 
 /** Nothing was found, and everything was met that must be. */
-export function isGood({ findings, met }: Outcome): boolean {
-  return findings.every(({ faults }) => faults.length === 0) && missed(met).length === 0;
+export function isGood(outcome: Outcome): boolean {
+  const { findings } = outcome;
+  return findings.every(({ faults }) => faults.length === 0) && missed(outcome).length === 0;
 }
 
 /** What the run should have met, and has not. */
-export function missed(met: Met): string[] {
-  return namesOf(met).flatMap((name) => (met[name] === 0 ? [meanings[name]] : []));
+export function missed({ met, faults, seconds }: Outcome): string[] {
+  const rare = namesOf(met).filter((name) => met[name] < required(name, seconds));
+  const idle = [...faults].filter(([, count]) => count === 0);
+  return [
+    ...rare.map((name) => `${meanings[name]} (${required(name, seconds)} times)`),
+    ...idle.map(([name]) => name),
+  ];
 }
 
 export function describe(outcome: Outcome, commit: string): string {
   const { seed, seconds, requests, keys, acknowledged, drainedMs, faults, registers } = outcome;
+  const { recovery, deadlocks, met } = outcome;
   const again = `npm run chaos -- --seconds ${seconds} --seed ${seed}`;
   const kinds = [...faults].sort(([a], [b]) => a.localeCompare(b));
   const struck = kinds.reduce((sum, [, count]) => sum + count, 0);
@@ -26,9 +37,13 @@ export function describe(outcome: Outcome, commit: string): string {
     `${struck} faults:`,
     ...kinds.map(([name, count]) => `  ${name}: ${count}`),
     'met:',
-    ...namesOf(outcome.met).map((name) => `  ${meanings[name]}: ${outcome.met[name]}`),
+    ...namesOf(met).map(
+      (name) => `  ${meanings[name]}: ${met[name]} (at least ${required(name, seconds)})`,
+    ),
+    `  deadlocks, by the database's log: ${deadlocks}`,
+    recovered(recovery),
     `answered after mending within ${Math.round(drainedMs)} ms (at most ${livenessMs})`,
-    `${registers.operations} operations on ${registers.count} levels judged`,
+    `${registers.operations} operations on ${registers.count} levels and records judged`,
     'found:',
     ...outcome.findings.flatMap(({ what, faults: cases }) => [
       `  ${what}: ${cases.length}`,
@@ -40,9 +55,19 @@ export function describe(outcome: Outcome, commit: string): string {
   ].join('\n');
 }
 
-function explained({ met }: Outcome): string {
-  const names = missed(met);
-  return names.length === 0 ? '' : `: proves too little, never met: ${names.join('; ')}`;
+function recovered({ times, cutShort }: Recovery): string {
+  const middle = Math.round(times[Math.floor(times.length / 2)] ?? 0);
+  const most = Math.round(times.at(-1) ?? 0);
+  const long = times.filter((ms) => ms > recoveryMs).length;
+  return (
+    `database ready to first write done, ${times.length} times: ${middle} ms in the middle, ` +
+    `${most} ms at most, ${long} above ${recoveryMs} ms; down again before: ${cutShort}`
+  );
+}
+
+function explained(outcome: Outcome): string {
+  const names = missed(outcome);
+  return names.length === 0 ? '' : `: proves too little, not met: ${names.join('; ')}`;
 }
 
 function namesOf(met: Met): (keyof Met)[] {

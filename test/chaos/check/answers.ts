@@ -1,16 +1,31 @@
 // What the answers themselves tell: one key, one answer; nobody sees another shop's; what was taken
 // away is refused; nothing but what may come comes.
 
-import { type Attempt, type Ban, isBound, isSettled } from '../history.ts';
+import { type Attempt, type Ban, isBound, isDone, isSettled, type Kind } from '../history.ts';
 import { byKey } from './registers.ts';
 import type { Finding } from './verdict.ts';
 
 /** While things break, a caller may be told to come back; never that the service is at a loss. */
-const expected: readonly number[] = [0, 201, 409, 422, 408, 429, 503, 504];
+const comeBack: readonly number[] = [0, 408, 429, 503, 504];
+
+/** undefined: never. */
+const successOf: Readonly<Record<Kind, number | undefined>> = {
+  adjust: 201,
+  customer: 201,
+  product: 201,
+  change: 200,
+  levels: 200,
+  movement: 200,
+  foreign: undefined,
+};
+
+/** What a write may be refused with for good, whatever is sent here being well formed. */
+const refusals: readonly string[] = ['inventory_no_change', 'location_inactive'];
 
 export interface Places {
   readonly products: readonly string[];
   readonly locations: readonly string[];
+  readonly booth: string;
   readonly foreign: { readonly product: string; readonly location: string };
 }
 
@@ -21,6 +36,7 @@ export function judgeAnswers(
 ): Finding[] {
   return [
     { what: 'keys with two answers', faults: contradictions(attempts) },
+    { what: 'conflicts without another request', faults: falseConflicts(attempts) },
     { what: 'rows of another merchant seen', faults: foreignRows(attempts, places) },
     { what: 'successes after a right was taken', faults: successesInSpiteOf(attempts, bans) },
     { what: 'unexpected answers', faults: unexpected(attempts, bans) },
@@ -42,18 +58,31 @@ function contradictions(attempts: readonly Attempt[]): string[] {
   });
 }
 
-/** What must be the same each time. The level may have changed since. */
+/** What must be the same each time. The level or the record may have changed since. */
 function immutable({ status, code, operation, resource, movement }: Attempt): string {
   return JSON.stringify([status, code, operation, resource, movement]);
 }
 
+/** 409 says that the key is bound to another body; so there is one, and this is not it. */
+function falseConflicts(attempts: readonly Attempt[]): string[] {
+  return [...byKey(attempts)].flatMap(([name, own]) => {
+    const bound = new Set(own.filter(isBound).map(({ variant }) => variant));
+    const refused = own.filter(({ status }) => status === 409);
+    const isSound = refused.every(
+      ({ variant, code }) =>
+        code === 'idempotency_key_reused' && bound.size > 0 && !bound.has(variant),
+    );
+    return isSound ? [] : [`${name}: ${JSON.stringify(own.filter(isSettled))}`];
+  });
+}
+
 function foreignRows(attempts: readonly Attempt[], places: Places): string[] {
   const { foreign } = places;
-  const ours = new Set([...places.products, ...places.locations]);
+  const ours = new Set([...places.products, ...places.locations, places.booth]);
   const theirs = new Set([foreign.product, foreign.location]);
   return attempts
     .filter(({ credential, kind, status, levels = [] }) => {
-      if (kind === 'foreign') return status === 200;
+      if (kind === 'foreign') return status >= 200 && status < 300;
       const own = credential === 'neighbour' ? theirs : ours;
       return levels.some(({ product, location }) => !own.has(product) || !own.has(location));
     })
@@ -62,7 +91,7 @@ function foreignRows(attempts: readonly Attempt[], places: Places): string[] {
 
 function successesInSpiteOf(attempts: readonly Attempt[], bans: readonly Ban[]): string[] {
   return attempts
-    .filter((attempt) => attempt.status === 201 && bans.some((ban) => covers(ban, attempt)))
+    .filter((attempt) => isDone(attempt) && bans.some((ban) => covers(ban, attempt)))
     .map((attempt) => JSON.stringify(attempt));
 }
 
@@ -74,11 +103,14 @@ function covers(ban: Ban, { credential, generation, start, end }: Attempt): bool
 function unexpected(attempts: readonly Attempt[], bans: readonly Ban[]): string[] {
   const shaken = new Set(bans.map(({ credential }) => credential));
   return attempts
-    .filter(({ kind, status, code, credential }) => {
-      if (expected.includes(status)) return status === 422 && code !== 'inventory_no_change';
+    .filter(({ kind, status, code = '', credential, key }) => {
+      if (comeBack.includes(status)) return false;
       if (kind === 'foreign') return status !== 403 && status !== 404;
       if (status === 401 || status === 403) return !shaken.has(credential);
-      return status !== 200;
+      if (status === 422) return kind !== 'adjust' || !refusals.includes(code);
+      // Whether it is deserved is another judge's question.
+      if (status === 409) return key === undefined;
+      return status !== successOf[kind] || code !== '';
     })
     .map((attempt) => JSON.stringify(attempt));
 }

@@ -1,72 +1,63 @@
-// What the database itself tells, asked without the service: every acknowledged write is there, and
-// nothing else; levels are the sums of their movements, whose numbers have no gaps.
+// Whether levels are what their movements say, judged twice: by the product's own verification,
+// and by one statement that shares nothing with it.
 
-import { type Attempt, isBound } from '../history.ts';
-import type { ChaosDatabase } from '../world/database.ts';
+import { connectDatabase } from '../../../src/database/connect.ts';
+import { verifyLedger } from '../../../src/inventory/verify.ts';
 import type { Finding } from './verdict.ts';
 
-interface OperationRow {
-  readonly id: string;
-  readonly status: string;
-  readonly resource_id: string | null;
-  readonly movements: number;
+/** A database as the judges ask it: as its owner, and as the service. */
+export interface Witness {
+  readonly serviceUrl: string;
+  query<Row extends Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
 }
 
-const operations = `
-  select o.id, o.status, o.resource_id,
-    (select count(*) from inventory_movements m
-      where m.merchant_id = o.merchant_id and m.operation_id = o.id)::int as movements
-  from operations o where o.type in ('inventory.adjust', 'customers.create')`;
-
-/** Levels that are not what their movements say. One statement, so one moment. */
+/** Levels that are not what their movements say, either of which may be missing. One moment. */
 export const offLedger = `
-  select v.product_id, v.location_id, v.quantity, v.sequence, m.*
-  from inventory_levels v
-  left join lateral (
-    select count(*) as movements, coalesce(sum(quantity_delta), 0) as total,
-      coalesce(max(sequence), 0) as last, count(distinct sequence) as sequences,
-      count(*) filter (where quantity_after <> quantity_before + quantity_delta) as wrong
-    from inventory_movements m where m.merchant_id = v.merchant_id
-      and m.product_id = v.product_id and m.location_id = v.location_id) m on true
-  where m.total <> v.quantity or m.movements <> v.sequence or m.last <> v.sequence
-    or m.sequences <> v.sequence or m.wrong <> 0`;
+  with chain as (
+    select merchant_id, product_id, location_id, id, sequence,
+      quantity_before, quantity_delta, quantity_after,
+      lag(quantity_after, 1, 0::numeric) over level as ended, row_number() over level as place
+    from inventory_movements
+    window level as (partition by merchant_id, product_id, location_id order by sequence, id)
+  ), summed as (
+    select merchant_id, product_id, location_id,
+      count(*) as movements, sum(quantity_delta) as total, max(sequence) as last,
+      (array_agg(id order by sequence desc))[1] as last_id,
+      count(*) filter (where sequence <> place) as out_of_sequence,
+      count(*) filter (where quantity_before <> ended) as out_of_chain,
+      count(*) filter (where quantity_delta = 0
+        or quantity_after <> quantity_before + quantity_delta) as wrong
+    from chain group by merchant_id, product_id, location_id
+  )
+  select merchant_id, product_id, location_id, v.quantity, v.sequence, v.last_movement_id,
+    s.movements, s.total, s.last, s.last_id, s.out_of_sequence, s.out_of_chain, s.wrong
+  from inventory_levels v full join summed s using (merchant_id, product_id, location_id)
+  where v.quantity is distinct from coalesce(s.total, 0)
+    or v.sequence is distinct from coalesce(s.movements, 0)
+    or v.sequence is distinct from coalesce(s.last, 0)
+    or v.last_movement_id is distinct from s.last_id
+    or s.out_of_sequence > 0 or s.out_of_chain > 0 or s.wrong > 0`;
 
-export async function judgeLedger(
-  database: ChaosDatabase,
-  attempts: readonly Attempt[],
-): Promise<Finding[]> {
-  const rows = await database.query<OperationRow & Record<string, unknown>>(operations);
-  const levels = await database.query(offLedger);
-  const byId = new Map(rows.map((row) => [row.id, row]));
-  const answered = attempts.filter(isBound);
-  const known = new Set(answered.map(({ operation }) => operation));
-  const pending = rows.filter(({ status }) => status === 'claimed');
+export async function judgeLedger(witness: Witness): Promise<Finding[]> {
+  const levels = await witness.query(offLedger);
   return [
-    { what: 'lost acknowledged writes', faults: lost(answered, byId) },
-    {
-      what: 'keys with two effects',
-      faults: rows
-        .filter((row) => row.movements > 1 || !known.has(row.id))
-        .map((row) => JSON.stringify(row)),
-    },
     {
       what: 'levels that differ from their ledger',
       faults: levels.map((row) => JSON.stringify(row)),
     },
-    { what: 'operations pending', faults: pending.map(({ id }) => id) },
+    {
+      what: 'differences that the verification finds',
+      faults: await differences(witness.serviceUrl),
+    },
   ];
 }
 
-function lost(answered: readonly Attempt[], byId: ReadonlyMap<string, OperationRow>): string[] {
-  return answered
-    .filter(({ operation = '', status, kind, resource }) => {
-      const row = byId.get(operation);
-      if (row === undefined) return true;
-      if (status === 422) return row.status !== 'rejected';
-      const movements = kind === 'adjust' ? 1 : 0;
-      return (
-        row.status !== 'succeeded' || row.resource_id !== resource || row.movements !== movements
-      );
-    })
-    .map((attempt) => JSON.stringify(attempt));
+async function differences(url: string): Promise<string[]> {
+  const database = connectDatabase({ url, writers: 1 });
+  try {
+    const verification = await verifyLedger(database.writer);
+    return verification.differences.map((difference) => JSON.stringify(difference));
+  } finally {
+    await database.close();
+  }
 }

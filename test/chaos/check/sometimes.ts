@@ -1,4 +1,5 @@
-// What a run must have met at least once, or it has proven nothing about it.
+// What a run must have met, or it has proven nothing about it: anything at least once, and a long
+// run often.
 
 import { type Attempt, type Event, isBound } from '../history.ts';
 import { byKey } from './registers.ts';
@@ -8,29 +9,63 @@ export interface Met {
   readonly killedInsideBatch: number;
   readonly twinMetOwnerInFlight: number;
   readonly waiterTookOver: number;
+  readonly lockTimedOut: number;
   readonly replayAcrossRestart: number;
   readonly racedConflict: number;
   readonly racedNoChange: number;
   readonly connectionsExhausted: number;
   readonly databaseRecovered: number;
+  readonly statusObeyed: number;
+}
+
+/** What `sometimes` sees besides the history. */
+export interface Noted {
+  readonly events: readonly Event[];
+  /** Reads refused while connections were exhausted. */
+  readonly refusedReads: number;
+  /** By the database's own log. */
+  readonly recoveries: number;
+}
+
+/** From so many seconds on a run is long. */
+export const longRun = 600;
+
+/** What a long run must have met; a short one must have met each of it once. */
+const often: Met = {
+  replyLostAfterCommit: 100,
+  killedInsideBatch: 50,
+  twinMetOwnerInFlight: 100,
+  waiterTookOver: 20,
+  lockTimedOut: 10,
+  replayAcrossRestart: 100,
+  racedConflict: 50,
+  racedNoChange: 50,
+  connectionsExhausted: 10,
+  databaseRecovered: 20,
+  statusObeyed: 10,
+};
+
+export function required(name: keyof Met, seconds: number): number {
+  return seconds < longRun ? 1 : often[name];
 }
 
 export const meanings: Readonly<Record<keyof Met, string>> = {
   replyLostAfterCommit: 'an answer was lost after its commit',
-  killedInsideBatch: 'a service was killed inside a batch',
+  killedInsideBatch: 'the service or its database was killed inside a batch',
   twinMetOwnerInFlight: 'a twin came while its owner was under way',
   waiterTookOver: 'an owner failed and its twin took over',
+  lockTimedOut: 'a write gave up waiting for a lock or its twin',
   replayAcrossRestart: 'a key was replayed across a restart',
   racedConflict: 'two bodies raced for one key',
   racedNoChange: 'two keys raced for one quantity',
   connectionsExhausted: 'a reader found no connection',
   databaseRecovered: 'the database recovered from a crash',
+  statusObeyed: 'an adjustment was refused because its location was shut',
 };
 
 export function whatWasMet(
   attempts: readonly Attempt[],
-  events: readonly Event[],
-  refusedReads: number,
+  { events, refusedReads, recoveries }: Noted,
 ): Met {
   const keys = [...byKey(attempts).values()];
   const count = (test: (own: readonly Attempt[]) => boolean) => keys.filter(test).length;
@@ -40,11 +75,13 @@ export function whatWasMet(
     killedInsideBatch: events.filter(({ inBatch }) => inBatch === true).length,
     twinMetOwnerInFlight: count(hasTwinInFlight),
     waiterTookOver: count(hasTakenOver),
+    lockTimedOut: attempts.filter(({ code }) => code === 'operation_in_progress').length,
     replayAcrossRestart: count((own) => isReplayedAcross(own, restarts)),
     racedConflict: count(isRacedConflict),
     racedNoChange: racedNoChanges(keys),
     connectionsExhausted: refusedReads,
-    databaseRecovered: events.filter(({ what }) => what === 'database up').length,
+    databaseRecovered: recoveries,
+    statusObeyed: count((own) => ownerOf(own)?.code === 'location_inactive'),
   };
 }
 

@@ -6,7 +6,9 @@ import {
   type Kind,
   now,
   type SeenLevel,
+  type SeenRecord,
   type Target,
+  type WantedRecord,
 } from '../history.ts';
 import type { ClientToken } from './setup.ts';
 import { type Incoming, send } from './transport.ts';
@@ -15,11 +17,12 @@ import { type Incoming, send } from './transport.ts';
 export interface Question {
   readonly kind: Kind;
   readonly credential: CredentialName;
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PATCH';
   readonly path: string;
   readonly key?: string;
   readonly variant?: number;
   readonly target?: Target;
+  readonly wanted?: WantedRecord;
   readonly body?: object;
 }
 
@@ -53,7 +56,7 @@ export class Caller {
   }
 
   async ask(question: Question, node: number): Promise<Attempt> {
-    const { kind, credential, method, path, key, variant, target, body } = question;
+    const { kind, credential, method, path, key, variant, target, wanted, body } = question;
     const { token = '', generation = 0 } = this.#tokens.get(credential) ?? {};
     const start = now();
     const incoming = await send({ port: this.#ports[node] ?? 0, method, path, token, key, body });
@@ -68,6 +71,7 @@ export class Caller {
       ...(key === undefined ? {} : { key }),
       ...(variant === undefined ? {} : { variant }),
       ...(target === undefined ? {} : { target }),
+      ...(wanted === undefined ? {} : { wanted }),
       ...understood(kind, incoming),
     };
     this.#write(attempt);
@@ -104,6 +108,8 @@ function refusal(error: { code: string; details?: readonly { operation_id?: stri
 
 interface Data {
   readonly id: string;
+  readonly name: string;
+  readonly version: number;
   readonly sequence: number;
   readonly quantity_before: string;
   readonly quantity_after: string;
@@ -113,6 +119,10 @@ interface Data {
 function success(kind: Kind, answer: unknown): Partial<Attempt> {
   if (kind === 'levels') return { levels: (answer as LevelRow[]).map(seen) };
   const data = answer as Data;
+  if (kind === 'customer' || kind === 'product' || kind === 'change') {
+    const { id, name, version } = data;
+    return { resource: id, record: { record: id, name, version } satisfies SeenRecord };
+  }
   if (kind !== 'adjust') return { resource: data.id };
   return {
     resource: data.id,

@@ -1,23 +1,25 @@
-// What a client does all day: few levels and small quantities, so that requests meet; keys sent
-// twice, at once and much later; and reads in between. Every write is sent until it is answered.
+// What a client does all day: writes, keys sent twice, at once and much later, and reads in
+// between. Every write is sent until it is answered.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Attempt, type CredentialName, isSettled } from '../history.ts';
+import { type Attempt, isSettled } from '../history.ts';
 import { Random } from '../random.ts';
 import type { Caller, Question } from './caller.ts';
+import { Questions } from './questions.ts';
 import type { ClientSetup } from './setup.ts';
 
 const loops = 6;
 const deeds = {
-  adjust: 34,
-  twins: 16,
+  adjust: 30,
+  twins: 15,
   conflict: 7,
   rivals: 12,
   replay: 10,
-  customer: 5,
-  levels: 10,
-  movement: 3,
-  foreign: 3,
+  customer: 4,
+  product: 2,
+  change: 7,
+  shutter: 2,
+  look: 16,
 } as const;
 
 /** Mean rest between two deeds of a loop. */
@@ -27,6 +29,7 @@ export class Load {
   readonly #setup: ClientSetup;
   readonly #caller: Caller;
   readonly #random: Random;
+  readonly #questions: Questions;
   /** Writes that were answered, to be sent again. */
   readonly #past: Question[] = [];
   /** Movements it may read. */
@@ -37,6 +40,7 @@ export class Load {
     this.#setup = setup;
     this.#caller = caller;
     this.#random = new Random(setup.seed);
+    this.#questions = new Questions(setup, this.#random);
   }
 
   /** Until `drain`, and then until everything begun has been answered. */
@@ -67,16 +71,20 @@ export class Load {
   }
 
   async #deed(): Promise<void> {
+    const ask = this.#questions;
     switch (this.#random.weighed(deeds)) {
       case 'adjust':
-        return this.#do(this.#adjust());
+        return this.#do(ask.adjust());
       case 'twins':
-        return this.#together(this.#copies(this.#adjust()));
-      case 'conflict':
-        return this.#conflict();
+        return this.#together(this.#copies(ask.adjust()));
+      case 'conflict': {
+        // One body to each of two nodes, under one key: one is done, the other refused.
+        const one = this.#random.next() < 0.8 ? ask.adjust() : ask.change();
+        return this.#together([one, ask.rival(one)]);
+      }
       case 'rivals': {
-        const one = this.#adjust();
-        return this.#together([one, { ...one, key: this.#key() }]);
+        const one = ask.adjust();
+        return this.#together([one, ask.again(one)]);
       }
       case 'replay': {
         if (this.#past.length === 0) return;
@@ -84,28 +92,25 @@ export class Load {
         return;
       }
       case 'customer':
-        return this.#together(this.#copies(this.#customer()));
+        return this.#together(this.#copies(ask.customer()));
+      case 'product':
+        return this.#together(this.#copies(ask.product()));
+      case 'change':
+        return this.#together(this.#copies(ask.change()));
+      case 'shutter':
+        return this.#together(this.#copies(ask.shutter()));
       default:
         return this.#look();
     }
   }
 
-  /** One body to each of two nodes, under one key: one is done, the other refused. */
-  #conflict(): Promise<void> {
-    const one = this.#adjust();
-    const { product, location, quantity } = one.target ?? this.#target();
-    const other = { product, location, quantity: String(Number(quantity) + 1) };
-    const { credential, key = '' } = one;
-    return this.#together([one, { ...this.#adjust(other), credential, key, variant: 1 }]);
-  }
-
   async #look(): Promise<void> {
-    const { locations, foreign } = this.#setup;
+    const { locations, booth, foreign } = this.#setup;
     const read = { credential: 'steady', method: 'GET' } as const;
-    const kind = this.#random.weighed({ levels: 10, movement: 3, foreign: 3 });
+    const kind = this.#random.weighed({ levels: 10, movement: 3, foreign: 3, trespass: 1 });
     const node = this.#node();
     if (kind === 'levels') {
-      const path = `/inventory/levels?location_id=${this.#random.pick(locations)}`;
+      const path = `/inventory/levels?location_id=${this.#random.pick([...locations, booth])}`;
       await this.#caller.ask({ ...read, kind, path }, node);
     } else if (kind === 'foreign') {
       const path = this.#random.pick([
@@ -113,6 +118,8 @@ export class Load {
         `/inventory/levels?location_id=${foreign.location}`,
       ]);
       await this.#caller.ask({ ...read, kind, path }, node);
+    } else if (kind === 'trespass') {
+      await this.#settle(this.#questions.trespass(), node);
     } else if (this.#movements.length > 0) {
       const path = `/inventory/movements/${this.#random.pick(this.#movements)}`;
       await this.#caller.ask({ ...read, kind, path }, node);
@@ -122,8 +129,9 @@ export class Load {
   async #do(question: Question, node = this.#node()): Promise<void> {
     const { status, resource } = await this.#settle(question, node);
     this.#past.push(question);
-    const isReadable = question.kind === 'adjust' && question.credential !== 'neighbour';
-    if (status === 201 && isReadable && resource !== undefined) this.#movements.push(resource);
+    if (status !== 201 || resource === undefined) return;
+    if (question.kind !== 'adjust') this.#questions.made(`${question.path}/${resource}`);
+    else if (question.credential !== 'neighbour') this.#movements.push(resource);
   }
 
   /** Sends it until it is answered for good, by either node. */
@@ -143,50 +151,6 @@ export class Load {
 
   #copies(question: Question): Question[] {
     return Array.from({ length: 2 + this.#random.below(3) }, () => question);
-  }
-
-  #adjust(target = this.#target()): Question {
-    const credential = this.#writer(target.product);
-    const { product, location, quantity } = target;
-    const body = {
-      product_id: product,
-      location_id: location,
-      target_quantity: quantity,
-      reason: 'stock_count',
-    };
-    const path = '/inventory/adjustments';
-    const key = this.#key();
-    return { kind: 'adjust', credential, method: 'POST', path, key, variant: 0, target, body };
-  }
-
-  #customer(): Question {
-    const name = this.#random.word(12);
-    const path = '/customers';
-    const key = this.#key();
-    const body = { name, email: `${name}@example.com` };
-    return { kind: 'customer', credential: 'steady', method: 'POST', path, key, variant: 0, body };
-  }
-
-  /** Small numbers are often what the level has already. */
-  #target() {
-    const { products, locations, foreign } = this.#setup;
-    const most = this.#random.next() < 0.4 ? 3 : 1_000_000;
-    const quantity = String(this.#random.below(most));
-    if (this.#random.next() < 0.1) return { ...foreign, quantity };
-    return {
-      product: this.#random.pick(products),
-      location: this.#random.pick(locations),
-      quantity,
-    };
-  }
-
-  #writer(product: string): CredentialName {
-    if (product === this.#setup.foreign.product) return 'neighbour';
-    return this.#random.next() < 0.2 ? 'shaken' : 'steady';
-  }
-
-  #key(): string {
-    return `${this.#setup.client}-${this.#random.word(24)}`;
   }
 
   #node(): number {

@@ -1,6 +1,6 @@
 // A client: a process of its own, which the supervisor orders about.
 
-import { createWriteStream } from 'node:fs';
+import { openSync, writeSync } from 'node:fs';
 import { Caller } from './caller.ts';
 import { Load } from './load.ts';
 import type { ClientSetup, Order, Report } from './setup.ts';
@@ -10,13 +10,14 @@ function report(what: Report): void {
 }
 
 function begin(setup: ClientSetup) {
-  const file = createWriteStream(setup.history, { flags: 'a' });
+  // Written before it goes on: a judge reads the file when this process says that it is done.
+  const file = openSync(setup.history, 'a');
   const caller = new Caller(setup.client, setup.ports, setup.tokens, (attempt) => {
-    file.write(`${JSON.stringify(attempt)}\n`);
+    writeSync(file, `${JSON.stringify(attempt)}\n`);
   });
   const load = new Load(setup, caller);
   void load.run().then(() => report('drained'));
-  return { caller, load, file };
+  return { caller, load };
 }
 
 let begun: ReturnType<typeof begin> | undefined;
@@ -27,7 +28,7 @@ process.on('message', (order: Order) => {
   else if (order.kind === 'drain') begun?.load.drain();
   else if (order.kind === 'replay')
     void begun?.load.replay(order.count).then(() => report('replayed'));
-  else begun?.file.end(() => process.exit(0));
+  else process.exit(0);
 });
 // The supervisor is gone: nobody will read this.
 process.on('disconnect', () => process.exit(1));

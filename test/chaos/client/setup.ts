@@ -15,6 +15,8 @@ export interface ClientSetup {
   readonly ports: readonly number[];
   readonly products: readonly string[];
   readonly locations: readonly string[];
+  /** A location that is shut and opened again and again. */
+  readonly booth: string;
   readonly foreign: { readonly product: string; readonly location: string };
   readonly tokens: readonly ClientToken[];
   /** A file to append the history to. */

@@ -1,24 +1,40 @@
-// What goes wrong, and when: two lanes of faults at a time, one of processes, one of networks and
-// rights. Each fault heals what it broke. A lane plays all its faults in random order before it
-// plays one again, and does not end before it has: a short run on a slow machine meets them all.
+// What goes wrong, and when: four lanes of faults at a time, of the service's processes, the
+// database, networks and rights. Each fault heals what it broke. A lane plays all its faults in
+// random order before it plays one again. When time is up it plays what has not struck yet, so
+// that a short run on a slow machine meets them all, but not without end.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { now } from '../history.ts';
 import type { Random } from '../random.ts';
 import type { World } from '../world/world.ts';
+import { databaseFaults } from './database.ts';
 import { networkFaults } from './network.ts';
-import { processFaults } from './processes.ts';
 import { rightsFaults } from './rights.ts';
+import { serviceFaults } from './service.ts';
 import { storageFaults } from './storage.ts';
 
 export interface Fault {
   readonly name: string;
-  /** Breaks something, waits, and mends it. */
-  strike(world: World, random: Random): Promise<void>;
+  /**
+   * Breaks something, waits, and mends it.
+   * @returns whether anything was broken: there may have been nothing to break just then.
+   */
+  strike(world: World, random: Random): Promise<boolean>;
 }
 
-/** How long a lane rests between two faults. */
-const restMs = { low: 150, high: 900 };
+/**
+ * How long a lane rests between two faults (ms): in between the service must get something done,
+ * and each start of a process takes a second of a core.
+ */
+const rests = {
+  service: { low: 300, high: 2_000 },
+  database: { low: 300, high: 2_000 },
+  network: { low: 150, high: 900 },
+  rights: { low: 1_000, high: 4_000 },
+} as const;
+
+/** So much longer does a lane go on for what has not struck yet. */
+const graceMs = 45_000;
 
 /**
  * Until the deadline (on the clock of `now`), or later: see above.
@@ -31,15 +47,19 @@ export async function unleash(
 ): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   const lanes = [
-    [...processFaults, ...storageFaults(world.disk)],
-    [...networkFaults, ...rightsFaults],
+    { rest: rests.service, faults: serviceFaults },
+    { rest: rests.database, faults: [...databaseFaults, ...storageFaults(world.disk)] },
+    { rest: rests.network, faults: networkFaults },
+    { rest: rests.rights, faults: rightsFaults },
   ];
-  await Promise.all(lanes.map((faults) => play(world, random, { faults, deadline, counts })));
+  for (const { name } of lanes.flatMap(({ faults }) => faults)) counts.set(name, 0);
+  await Promise.all(lanes.map((lane) => play(world, random, { ...lane, deadline, counts })));
   return counts;
 }
 
 interface Lane {
   readonly faults: readonly Fault[];
+  readonly rest: { readonly low: number; readonly high: number };
   readonly deadline: number;
   readonly counts: Map<string, number>;
 }
@@ -47,21 +67,19 @@ interface Lane {
 async function play(
   world: World,
   random: Random,
-  { faults, deadline, counts }: Lane,
+  { faults, rest, deadline, counts }: Lane,
 ): Promise<void> {
+  const due = () =>
+    now() < deadline ? faults : faults.filter(({ name }) => counts.get(name) === 0);
   let deck = random.shuffled(faults);
-  let isFirst = true;
-  while (isFirst || now() < deadline) {
+  while (due().length > 0 && now() < deadline + graceMs) {
+    if (deck.length === 0) deck = random.shuffled(due());
     const fault = deck.pop();
-    if (fault === undefined) {
-      deck = random.shuffled(faults);
-      isFirst = false;
-      continue;
-    }
+    if (fault === undefined || !due().includes(fault)) continue;
     world.note(`begin ${fault.name}`);
-    await fault.strike(world, random);
+    const hasStruck = await fault.strike(world, random);
     world.note(`end ${fault.name}`);
-    counts.set(fault.name, (counts.get(fault.name) ?? 0) + 1);
-    await sleep(random.between(restMs.low, restMs.high));
+    if (hasStruck) counts.set(fault.name, (counts.get(fault.name) ?? 0) + 1);
+    await sleep(random.between(rest.low, rest.high));
   }
 }

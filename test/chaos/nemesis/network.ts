@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../random.ts';
+import type { ServiceNode } from '../world/node.ts';
 import type { Toxic } from '../world/toxic-proxy.ts';
 import type { World } from '../world/world.ts';
 import type { Fault } from './nemesis.ts';
@@ -27,19 +28,27 @@ export const networkFaults: readonly Fault[] = sides.flatMap((side) => [
     name: `connections to ${names[side]} reset`,
     async strike({ nodes }: World, random: Random) {
       const times = 1 + random.below(5);
+      const before = touched(nodes, side);
       for (let n = 0; n < times; n += 1) {
         random.pick(nodes)[side].reset();
         await sleep(random.between(5, 200));
       }
+      return touched(nodes, side) > before;
     },
   },
   ...Object.entries(toxics).map(([kind, make]) => ({
     name: `${kind} before ${names[side]}`,
     async strike({ nodes }: World, random: Random) {
       const proxy = random.pick(nodes)[side];
+      const before = touched(nodes, side);
       proxy.toxic = make(random);
       await sleep(random.between(200, 1_500));
       proxy.toxic = undefined;
+      return touched(nodes, side) > before;
     },
   })),
 ]);
+
+function touched(nodes: readonly ServiceNode[], side: (typeof sides)[number]): number {
+  return nodes.reduce((sum, node) => sum + node[side].touched, 0);
+}

@@ -1,10 +1,12 @@
 // Faults of what the database lives on: a full disk, where the run may have a small one of its own,
-// and tables that are locked for so long that readers run out of connections.
+// and rows and tables that are locked for so long that writers give up and readers run out of
+// connections.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../random.ts';
 import type { SmallDisk } from '../world/small-disk.ts';
 import type { World } from '../world/world.ts';
+import { crash } from './database.ts';
 import type { Fault } from './nemesis.ts';
 
 /** Readers at each node while the table is locked: more than there are connections. */
@@ -13,11 +15,22 @@ const lockedMs = 3_200;
 
 export function storageFaults({ canBeFull }: SmallDisk): Fault[] {
   const exhausted: Fault = { name: 'connections exhausted', strike: exhaust };
-  return canBeFull ? [exhausted, { name: 'disk full', strike: fill }] : [exhausted];
+  const held: Fault = { name: 'levels held', strike: hold };
+  return canBeFull ? [exhausted, held, { name: 'disk full', strike: fill }] : [exhausted, held];
 }
 
-async function exhaust(world: World): Promise<void> {
-  world.note('exhausted');
+/** As a transaction of somebody else's would that does not come to its end. */
+async function hold({ database }: World): Promise<boolean> {
+  const levels = await database.query('select from inventory_levels limit 1');
+  const held = database.query(`begin read write; select from inventory_levels for update;
+    select pg_sleep(${lockedMs / 1_000}); rollback`);
+  return held.then(
+    () => levels.length > 0,
+    () => false,
+  );
+}
+
+async function exhaust(world: World): Promise<boolean> {
   const locked = world.database.query(`begin; lock table inventory_levels in access exclusive mode;
     select pg_sleep(${lockedMs / 1_000}); rollback`);
   const path = `/api/v1/inventory/levels?location_id=${world.shop.locations[0]}`;
@@ -26,8 +39,10 @@ async function exhaust(world: World): Promise<void> {
     Array.from({ length: readers }, () => status(`http://127.0.0.1:${front.port}${path}`, headers)),
   );
   const answers = await Promise.all(asked);
-  world.refusedReads += answers.filter((answer) => answer === 503).length;
+  const refused = answers.filter((answer) => answer === 503).length;
+  world.refusedReads += refused;
   await locked.catch(() => undefined);
+  return refused > 0;
 }
 
 async function status(url: string, headers: Record<string, string>): Promise<number> {
@@ -41,14 +56,16 @@ async function status(url: string, headers: Record<string, string>): Promise<num
 }
 
 /** PostgreSQL may refuse, or panic and be started again and again until there is room. */
-async function fill(world: World, random: Random): Promise<void> {
-  world.note('database down');
-  try {
-    if (world.disk.fill()) world.diskFull += 1;
-    await sleep(random.between(500, 2_500));
-  } finally {
-    world.disk.free();
-  }
-  await world.database.ready();
-  world.note('database up');
+async function fill(world: World, random: Random): Promise<boolean> {
+  let isFull = false;
+  await crash(world, async () => {
+    try {
+      isFull = world.disk.fill();
+      await sleep(random.between(500, 2_500));
+    } finally {
+      world.disk.free();
+    }
+    return false;
+  });
+  return isFull;
 }

@@ -9,18 +9,27 @@ import { layoutOf } from '../../../src/database/embedded/directory.ts';
 import { type EmbeddedServer, startEmbeddedServer } from '../../../src/database/embedded/server.ts';
 import { migrate } from '../../../src/database/migrate.ts';
 import { parentOf } from '../../support/parent.ts';
+import { factsOf, type LogFacts } from '../check/server-log.ts';
 
 /** A database that was killed replays its log first; its supervisor waits longer each time. */
 const backWithinMs = 120_000;
 
-/** A backend of the service with an open transaction. */
+/** Backends of nodes whose name is like this, with an open transaction. */
 const busyBackends = `
   select pid from pg_stat_activity
-  where usename = 'tallybook_service' and xact_start is not null and state <> 'idle'`;
+  where usename = 'tallybook_service' and xact_start is not null and state <> 'idle'
+    and application_name like $1`;
+
+/** After a crash its connections end, sooner or later. */
+const crashShowsWithinMs = 2_000;
 
 export class ChaosDatabase {
   readonly #server: EmbeddedServer;
   readonly #directory: string;
+  /** Kept open: who looks for a short moment cannot connect first. */
+  #observer: Promise<pg.Client> | undefined;
+  /** By file: the server keeps only the last few of them. */
+  readonly #log = new Map<string, LogFacts>();
 
   private constructor(server: EmbeddedServer, directory: string) {
     this.#server = server;
@@ -51,7 +60,7 @@ export class ChaosDatabase {
    * is down is waited for.
    */
   async query<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
-    const client = await this.#connect();
+    const client = await this.#connect(backWithinMs);
     try {
       return (await client.query<Row>(text, values)).rows;
     } finally {
@@ -59,8 +68,8 @@ export class ChaosDatabase {
     }
   }
 
-  async #connect(): Promise<pg.Client> {
-    const deadline = Date.now() + backWithinMs;
+  async #connect(withinMs: number): Promise<pg.Client> {
+    const deadline = Date.now() + withinMs;
     for (;;) {
       const client = new pg.Client({
         connectionString: this.ownerUrl,
@@ -79,9 +88,46 @@ export class ChaosDatabase {
     }
   }
 
-  async busyBackends(): Promise<number[]> {
-    const rows = await this.query<{ pid: number }>(busyBackends);
-    return rows.map(({ pid }) => pid);
+  /** None while it is down: nobody waits for it here. */
+  async busyBackends(node: string): Promise<number[]> {
+    try {
+      this.#observer ??= this.#connect(0);
+      const observer = await this.#observer;
+      const { rows } = await observer.query<{ pid: number }>(busyBackends, [node]);
+      return rows.map(({ pid }) => pid);
+    } catch {
+      this.#observer = undefined;
+      return [];
+    }
+  }
+
+  /** @returns whether the server crashed during the work: all its connections ended. */
+  async crashes(work: () => Promise<unknown>): Promise<boolean> {
+    const client = await this.#connect(backWithinMs);
+    const gone = new Promise<boolean>((resolve) => client.once('end', () => resolve(true)));
+    await work();
+    const isGone = await Promise.race([gone, sleep(crashShowsWithinMs, false)]);
+    if (!isGone) await client.end().catch(() => undefined);
+    return isGone;
+  }
+
+  /** What its log has told so far. */
+  facts(): LogFacts {
+    this.#readLog();
+    const all = [...this.#log.values()];
+    const sum = (name: keyof LogFacts) => all.reduce((total, facts) => total + facts[name], 0);
+    return { deadlocks: sum('deadlocks'), recoveries: sum('recoveries') };
+  }
+
+  #readLog(): void {
+    const directory = join(layoutOf(this.#directory).cluster, 'log');
+    for (const name of readdirSync(directory)) {
+      try {
+        this.#log.set(name, factsOf(readFileSync(join(directory, name), 'utf8')));
+      } catch {
+        // Removed meanwhile, for its age: it was read before.
+      }
+    }
   }
 
   get postmaster(): number {
@@ -102,9 +148,11 @@ export class ChaosDatabase {
   /** Resolves when it answers. */
   async ready(): Promise<void> {
     await this.query('select 1');
+    this.#readLog();
   }
 
-  stop(): Promise<void> {
-    return this.#server.stop();
+  async stop(): Promise<void> {
+    await this.#observer?.then((observer) => observer.end()).catch(() => undefined);
+    await this.#server.stop();
   }
 }

@@ -36,6 +36,11 @@ export class ServiceNode {
     await this.back.listen();
   }
 
+  /** As the database knows it. */
+  get name(): string {
+    return `node ${this.number}`;
+  }
+
   get pid(): number | undefined {
     return this.#process?.child.pid;
   }
@@ -80,6 +85,7 @@ export class ServiceNode {
     url.searchParams.delete('host');
     url.hostname = '127.0.0.1';
     url.port = String(this.back.port);
+    url.searchParams.set('application_name', this.name);
     const started = await serveProcess(['--database-url', url.toString()], {
       TALLYBOOK_MIGRATE_URL: this.#database.ownerUrl,
       TALLYBOOK_SECRET: 'a secret for runs of chaos, of no value',

@@ -31,9 +31,10 @@ export class Operator {
     this.#tell = tell;
   }
 
-  async takeGrant(ms: number): Promise<void> {
+  /** Each of these succeeds, sooner or later. */
+  async takeGrant(ms: number): Promise<true> {
     const set = (locations: string) => this.#run('token', 'grant', '--locations', locations);
-    await this.#without(
+    return this.#without(
       'grant',
       ms,
       () => set('none'),
@@ -41,9 +42,9 @@ export class Operator {
     );
   }
 
-  async takeScope(ms: number): Promise<void> {
+  async takeScope(ms: number): Promise<true> {
     const set = (scopes: string) => this.#run('token', 'scope', '--scopes', scopes);
-    await this.#without(
+    return this.#without(
       'scope',
       ms,
       () => set('inventory.read'),
@@ -52,7 +53,7 @@ export class Operator {
   }
 
   /** The old token is void at once; clients hear of the new one a little later. */
-  async rotate(ms: number): Promise<void> {
+  async rotate(ms: number): Promise<true> {
     const { token } = await this.#run('token', 'rotate', '--overlap', '0');
     const { generation } = this.#shaken;
     const from = now();
@@ -60,6 +61,7 @@ export class Operator {
     await sleep(ms);
     this.#shaken = { ...this.#shaken, token: String(token), generation: generation + 1 };
     this.#tell(this.#shaken);
+    return true;
   }
 
   async #without(
@@ -67,13 +69,14 @@ export class Operator {
     ms: number,
     take: () => Promise<unknown>,
     giveBack: () => Promise<unknown>,
-  ): Promise<void> {
+  ): Promise<true> {
     await take();
     const from = now();
     await sleep(ms);
     const { generation } = this.#shaken;
     this.bans.push({ credential: 'shaken', kind, from, until: now(), generation });
     await giveBack();
+    return true;
   }
 
   /** Again until it succeeds: setting rights twice is setting them, and so is a second token. */

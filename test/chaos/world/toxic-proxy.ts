@@ -19,6 +19,8 @@ export class ToxicProxy {
   readonly #server: Server;
   readonly #open = new Set<Bridge>();
   toxic: Toxic | undefined;
+  /** Connections and pieces of messages that something was done to. */
+  touched = 0;
 
   /** `upstream` is asked for every connection; undefined: nobody is there, it is reset. */
   constructor(upstream: () => NetConnectOpts | undefined) {
@@ -29,7 +31,12 @@ export class ToxicProxy {
         client.resetAndDestroy();
         return;
       }
-      const bridge = new Bridge(client, connect(address), () => this.toxic);
+      const bridge = new Bridge(client, connect(address), {
+        toxic: () => this.toxic,
+        touch: () => {
+          this.touched += 1;
+        },
+      });
       this.#open.add(bridge);
       client.on('close', () => this.#open.delete(bridge));
     });
@@ -46,6 +53,7 @@ export class ToxicProxy {
 
   /** Resets all connections. */
   reset(): void {
+    this.touched += this.#open.size;
     for (const bridge of this.#open) bridge.reset();
   }
 
@@ -55,18 +63,24 @@ export class ToxicProxy {
   }
 }
 
+/** What a bridge is told by its proxy, and tells it. */
+interface Poison {
+  toxic(): Toxic | undefined;
+  touch(): void;
+}
+
 /** One connection from end to end. */
 class Bridge {
   readonly #client: Socket;
   readonly #server: Socket;
-  readonly #toxic: () => Toxic | undefined;
+  readonly #poison: Poison;
   /** Something of it was swallowed: from then on each end thinks what it likes. */
   #isSilent = false;
 
-  constructor(client: Socket, server: Socket, toxic: () => Toxic | undefined) {
+  constructor(client: Socket, server: Socket, poison: Poison) {
     this.#client = client;
     this.#server = server;
-    this.#toxic = toxic;
+    this.#poison = poison;
     this.#carry(client, server, 'toServer');
     this.#carry(server, client, 'toClient');
   }
@@ -80,17 +94,19 @@ class Bridge {
     let carried = 0;
     let sent = Promise.resolve();
     from.on('data', (bytes) => {
-      const toxic = this.#toxic();
+      const toxic = this.#poison.toxic();
       this.#isSilent ||= swallows(toxic, direction);
-      if (this.#isSilent) return;
+      if (this.#isSilent) return this.#poison.touch();
       carried += bytes.length;
       if (toxic?.kind === 'cut' && toxic.direction === direction && carried > toxic.after) {
+        this.#poison.touch();
         to.write(bytes.subarray(0, Math.max(0, bytes.length - (carried - toxic.after))), () =>
           this.reset(),
         );
         return;
       }
       const delay = toxic?.kind === 'latency' ? toxic.ms : 0;
+      if (delay > 0) this.#poison.touch();
       // In turn, so that what is sent later is not there sooner.
       sent = sent.then(() => pause(delay)).then(() => void to.write(bytes));
     });

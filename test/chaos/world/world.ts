@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { limits } from '../../../src/core/limits.ts';
 import { Given } from '../../support/given.ts';
-import { type Event, now } from '../history.ts';
+import { type Event, now, type SeenRecord } from '../history.ts';
 import { ChaosDatabase } from './database.ts';
 import { ServiceNode } from './node.ts';
 import { type Credential, Operator } from './operator.ts';
@@ -19,9 +19,13 @@ export interface Shop {
   readonly neighbour: string;
   readonly products: readonly string[];
   readonly locations: readonly string[];
+  /** A location that is shut and opened again and again. */
+  readonly booth: string;
   /** Of the neighbour, who has one of each. */
   readonly foreign: { readonly product: string; readonly location: string };
-  readonly credentials: readonly Credential[];
+  readonly credentials: readonly (Credential & { readonly merchant: string })[];
+  /** What is there before the first request: products and locations of both. */
+  readonly given: readonly SeenRecord[];
   readonly steadyToken: string;
 }
 
@@ -44,8 +48,6 @@ export class World {
   readonly faults: string[] = [];
   /** Reads refused while connections were exhausted. */
   refusedReads = 0;
-  /** Times that nothing more fitted on the disk. */
-  diskFull = 0;
   readonly #directory: string;
 
   private constructor(directory: string, parts: Parts) {
@@ -63,10 +65,12 @@ export class World {
     const database = await ChaosDatabase.start(disk.directory);
     const nodes = [0, 1].map((number) => new ServiceNode(number, database));
     const shop = await openShop(database);
-    for (const node of nodes) {
-      await node.listen();
-      await node.start();
-    }
+    await Promise.all(
+      nodes.map(async (node) => {
+        await node.listen();
+        await node.start();
+      }),
+    );
     const shaken = shop.credentials.find(({ name }) => name === 'shaken');
     if (shaken === undefined) throw new Error('nobody to shake');
     const operator = new Operator(database, shaken, tell);
@@ -83,18 +87,20 @@ export class World {
 
   /** As an operator would, for an upgrade of the machine. */
   async restart(): Promise<void> {
-    for (const node of this.nodes) {
-      const code = await node.end('SIGTERM');
-      if (code !== 0) this.fail(`node ${node.number} ended with ${code} after SIGTERM`);
-    }
+    await Promise.all(
+      this.nodes.map(async (node) => {
+        const code = await node.end('SIGTERM');
+        if (code !== 0) this.fail(`node ${node.number} ended with ${code} after SIGTERM`);
+      }),
+    );
     process.kill(this.database.postmaster, 'SIGINT');
     await this.database.ready();
-    for (const node of this.nodes) await node.start();
+    await Promise.all(this.nodes.map((node) => node.start()));
     this.note('restarted');
   }
 
   async close(): Promise<void> {
-    for (const node of this.nodes) await node.close();
+    await Promise.all(this.nodes.map((node) => node.close()));
     this.faults.push(...this.nodes.flatMap(({ deaths }) => deaths));
     await this.database.stop();
     this.disk.unmount();
@@ -110,20 +116,27 @@ async function openShop(database: ChaosDatabase): Promise<Shop> {
     Promise.all(Array.from({ length: count }, make));
   const products = await times(productCount, () => given.product(merchant));
   const locations = await times(2, () => given.location(merchant));
+  const booth = await given.location(merchant);
   const foreign = {
     product: await given.product(neighbour),
     location: await given.location(neighbour),
   };
   const owners = { steady: merchant, shaken: merchant, neighbour } as const;
   const credentials = await Promise.all(
-    (['steady', 'shaken', 'neighbour'] as const).map(async (name): Promise<Credential> => {
+    (['steady', 'shaken', 'neighbour'] as const).map(async (name) => {
       const { id, token } = await given.credential(owners[name]);
-      return { name, id, token, generation: 0 };
+      return { name, id, token, generation: 0, merchant: owners[name] };
     }),
   );
   await liftLimits(database);
   const steadyToken = credentials[0]?.token ?? '';
-  return { merchant, neighbour, products, locations, foreign, credentials, steadyToken };
+  return {
+    ...{ merchant, neighbour, products, locations, booth, foreign, credentials, steadyToken },
+    given: await database.query<SeenRecord & Record<string, unknown>>(
+      `select id as record, name, version from products
+       union all select id, name, version from locations`,
+    ),
+  };
 }
 
 /** Limits have tests of their own; here they would only thin out what is to be seen. */

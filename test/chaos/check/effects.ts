@@ -1,0 +1,140 @@
+// Whether what is in the database is what was answered: every acknowledged operation is there, with
+// one effect, and nothing is there that nobody asked for, nor in a shop that did not.
+
+import { type Attempt, type CredentialName, isBound } from '../history.ts';
+import type { Witness } from './ledger.ts';
+import type { Finding } from './verdict.ts';
+
+type OperationRow = Readonly<
+  Record<'merchant' | 'id' | 'credential' | 'type' | 'status', string>
+> & { readonly resource: string | null };
+
+/** A movement, customer, product or location, with the type of operation that makes one. */
+type ResourceRow = Readonly<Record<'merchant' | 'id' | 'type', string>> & {
+  readonly version: number;
+  /** Of a movement: what it says made it. */
+  readonly operation: string | null;
+};
+
+const operations = `
+  select merchant_id as merchant, id, credential_id as credential, type, status,
+    resource_id as resource from operations`;
+
+const resources = `
+  select merchant_id as merchant, id, 'inventory.adjust' as type, 1 as version,
+    operation_id as operation from inventory_movements
+  union all select merchant_id, id, 'customers.create', version, null from customers
+  union all select merchant_id, id, 'products.create', version, null from products
+  union all select merchant_id, id, 'locations.create', version, null from locations`;
+
+/** Movements and levels whose product or location is not their merchant's. */
+const strangers = `
+  select r.merchant_id, r.product_id, r.location_id
+  from (select merchant_id, product_id, location_id from inventory_movements
+    union select merchant_id, product_id, location_id from inventory_levels) r
+  left join products p on p.merchant_id = r.merchant_id and p.id = r.product_id
+  left join locations l on l.merchant_id = r.merchant_id and l.id = r.location_id
+  where p.id is null or l.id is null`;
+
+/** Who asked, and what was there before anybody did. */
+export interface Origin {
+  readonly credentials: readonly {
+    readonly name: CredentialName;
+    readonly id: string;
+    readonly merchant: string;
+  }[];
+  readonly given: readonly { readonly record: string }[];
+}
+
+export async function judgeEffects(
+  witness: Witness,
+  attempts: readonly Attempt[],
+  origin: Origin,
+): Promise<Finding[]> {
+  const asked = await witness.query<OperationRow>(operations);
+  const made = await witness.query<ResourceRow>(resources);
+  const strange = await witness.query(strangers);
+  const answered = attempts.filter(isBound);
+  const known = new Set(answered.map(({ operation }) => operation));
+  const lines = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row));
+  const pending = asked.filter(({ status }) => status !== 'succeeded' && status !== 'rejected');
+  return [
+    { what: 'lost acknowledged writes', faults: lines(lost(answered, asked, made)) },
+    {
+      what: 'operations that nobody was told of',
+      faults: lines(asked.filter((o) => !known.has(o.id))),
+    },
+    { what: 'keys with two effects', faults: lines(unequal(asked, made, origin)) },
+    { what: 'operations pending', faults: lines(pending) },
+    {
+      what: 'rows of another merchant written',
+      faults: lines([...strange, ...misplaced(answered, asked, origin)]),
+    },
+  ];
+}
+
+const nameOf = ({ merchant }: { merchant: string }, id: string | null) => `${merchant} ${id}`;
+
+/** Answers whose operation or resource is not there, or is another one. */
+function lost(
+  answered: readonly Attempt[],
+  asked: readonly OperationRow[],
+  made: readonly ResourceRow[],
+): Attempt[] {
+  const byId = new Map(asked.map((row) => [row.id, row]));
+  const there = new Set(made.map((row) => nameOf(row, row.id)));
+  return answered.filter(({ operation = '', status, resource }) => {
+    const row = byId.get(operation);
+    if (row === undefined) return true;
+    if (status === 422) return row.status !== 'rejected';
+    return (
+      row.status !== 'succeeded' ||
+      row.resource !== resource ||
+      !there.has(nameOf(row, row.resource))
+    );
+  });
+}
+
+/** What was not made by exactly one operation, or not changed once by each that says so. */
+function unequal(
+  asked: readonly OperationRow[],
+  made: readonly ResourceRow[],
+  { given }: Origin,
+): object[] {
+  const done = asked.filter(({ status }) => status === 'succeeded');
+  const makers = new Map<string, OperationRow[]>();
+  const changes = new Map<string, number>();
+  for (const row of done) {
+    const name = nameOf(row, row.resource);
+    if (row.type.endsWith('.update')) changes.set(name, (changes.get(name) ?? 0) + 1);
+    else makers.set(name, [...(makers.get(name) ?? []), row]);
+  }
+  const before = new Set(given.map(({ record }) => record));
+  const wrong = made.filter((row) => {
+    const name = nameOf(row, row.id);
+    const [maker, ...more] = makers.get(name) ?? [];
+    // Each change of a run gives a new name, so each counts.
+    if (row.version !== 1 + (changes.get(name) ?? 0)) return true;
+    if (before.has(row.id)) return maker !== undefined;
+    const isNamed = row.operation === null || row.operation === maker?.id;
+    return maker?.type !== row.type || more.length > 0 || !isNamed;
+  });
+  const there = new Set(made.map((row) => nameOf(row, row.id)));
+  const without = done.filter((row) => !there.has(nameOf(row, row.resource)));
+  return [...wrong, ...without];
+}
+
+/** Operations at another merchant than that of the credential that asked, or by another one. */
+function misplaced(
+  answered: readonly Attempt[],
+  asked: readonly OperationRow[],
+  { credentials }: Origin,
+): OperationRow[] {
+  const askers = new Map(credentials.map((one) => [one.id, one]));
+  const names = new Map(answered.map(({ operation, credential }) => [operation, credential]));
+  return asked.filter(({ id, merchant, credential }) => {
+    const asker = askers.get(credential);
+    const name = names.get(id);
+    return asker?.merchant !== merchant || (name !== undefined && name !== asker.name);
+  });
+}

@@ -1,0 +1,134 @@
+// The requests of a client: which key, which body, whose token. Small quantities and few records,
+// so that requests meet.
+
+import type { CredentialName, Target } from '../history.ts';
+import type { Random } from '../random.ts';
+import type { Question } from './caller.ts';
+import type { ClientSetup } from './setup.ts';
+
+interface Body {
+  readonly name: string;
+  readonly [member: string]: string;
+}
+
+export class Questions {
+  readonly #setup: ClientSetup;
+  readonly #random: Random;
+  /** Customers and products it has made, to be changed. */
+  readonly #made: Question['path'][] = [];
+
+  constructor(setup: ClientSetup, random: Random) {
+    this.#setup = setup;
+    this.#random = random;
+  }
+
+  /** What an answer has shown to be there. */
+  made(path: string): void {
+    this.#made.push(path);
+  }
+
+  adjust(target = this.#target()): Question {
+    const { product, location, quantity } = target;
+    const body = {
+      product_id: product,
+      location_id: location,
+      target_quantity: quantity,
+      reason: 'stock_count',
+    };
+    const credential = this.#writer(product);
+    const path = '/inventory/adjustments';
+    return { kind: 'adjust', credential, method: 'POST', path, ...this.#first(), target, body };
+  }
+
+  customer(): Question {
+    const name = this.#name();
+    const body = { name, email: `${name}@example.com` };
+    return { ...this.#create('/customers', body), kind: 'customer' };
+  }
+
+  product(): Question {
+    const name = this.#name();
+    return { ...this.#create('/products', { name, sku: name }), kind: 'product' };
+  }
+
+  /** Gives a record another name, which is always a change. */
+  change(): Question {
+    const { products, locations } = this.#setup;
+    const kind = this.#random.weighed({ made: 5, product: 3, location: 2 });
+    if (kind === 'made' && this.#made.length > 0) {
+      return this.#change(this.#random.pick(this.#made), { name: this.#name() });
+    }
+    const path =
+      kind === 'location'
+        ? `/locations/${this.#random.pick(locations)}`
+        : `/products/${this.#random.pick(products)}`;
+    return this.#change(path, { name: this.#name() });
+  }
+
+  /** Shuts the booth or opens it. Its name tells which, in every answer that shows it. */
+  shutter(): Question {
+    const status = this.#random.pick(['active', 'inactive']);
+    const name = `${status} ${this.#name()}`;
+    return this.#change(`/locations/${this.#setup.booth}`, { name, status });
+  }
+
+  /** A change that nobody may make: the product is another shop's. */
+  trespass(): Question {
+    const { wanted: _, ...question } = this.#change(`/products/${this.#setup.foreign.product}`, {
+      name: this.#name(),
+    });
+    return { ...question, kind: 'foreign' };
+  }
+
+  /** Another body under the same key. */
+  rival(question: Question): Question {
+    const { target, wanted, body } = question;
+    if (target !== undefined) {
+      const other = { ...target, quantity: String(Number(target.quantity) + 1) };
+      const changed = { ...body, target_quantity: other.quantity };
+      return { ...question, variant: 1, target: other, body: changed };
+    }
+    const name = this.#name();
+    return { ...question, variant: 1, wanted: { ...wanted, name }, body: { ...body, name } };
+  }
+
+  /** The same under a key of its own. */
+  again(question: Question): Question {
+    return { ...question, ...this.#first() };
+  }
+
+  #create(path: string, body: Body) {
+    const wanted = { name: body.name };
+    return { credential: 'steady', method: 'POST', path, ...this.#first(), wanted, body } as const;
+  }
+
+  #change(path: string, body: Body): Question {
+    const wanted = { record: path.slice(path.lastIndexOf('/') + 1), name: body.name };
+    const who = { kind: 'change', credential: 'steady', method: 'PATCH' } as const;
+    return { ...who, path, ...this.#first(), wanted, body };
+  }
+
+  /** Small numbers are often what the level has already. */
+  #target(): Target {
+    const { products, locations, booth, foreign } = this.#setup;
+    const most = this.#random.next() < 0.4 ? 3 : 1_000_000;
+    const quantity = String(this.#random.below(most));
+    const choice = this.#random.next();
+    if (choice < 0.1) return { ...foreign, quantity };
+    const location = choice < 0.25 ? booth : this.#random.pick(locations);
+    return { product: this.#random.pick(products), location, quantity };
+  }
+
+  #writer(product: string): CredentialName {
+    if (product === this.#setup.foreign.product) return 'neighbour';
+    return this.#random.next() < 0.2 ? 'shaken' : 'steady';
+  }
+
+  #first() {
+    return { key: `${this.#setup.client}-${this.#random.word(24)}`, variant: 0 };
+  }
+
+  #name(): string {
+    return this.#random.word(14);
+  }
+}

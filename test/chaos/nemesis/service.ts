@@ -1,0 +1,85 @@
+// Faults of the service's processes: killed, frozen and replaced.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from '../random.ts';
+import type { ServiceNode } from '../world/node.ts';
+import type { World } from '../world/world.ts';
+import type { Fault } from './nemesis.ts';
+
+/** So long does a lane look for an open transaction to kill. */
+const lookForBatchMs = 3_000;
+
+const killedInside: Fault = {
+  name: 'service killed inside a batch',
+  async strike(world, random) {
+    const node = random.pick(world.nodes);
+    const inBatch = await catchInsideBatch(world, random, node);
+    await kill(world, node, inBatch);
+    await node.start();
+    return inBatch;
+  },
+};
+
+export const serviceFaults: readonly Fault[] = [
+  {
+    name: 'service killed',
+    async strike(world, random) {
+      const node = random.pick(world.nodes);
+      await kill(world, node, await isInsideBatch(world, node));
+      await sleep(random.between(0, 500));
+      await node.start();
+      return true;
+    },
+  },
+  // Twice in each round: a long run needs many of these.
+  killedInside,
+  killedInside,
+  {
+    name: 'service frozen',
+    async strike({ nodes }, random) {
+      const node = random.pick(nodes);
+      node.signal('SIGSTOP');
+      await sleep(random.between(300, 3_000));
+      node.signal('SIGCONT');
+      return true;
+    },
+  },
+  {
+    name: 'rolling restart',
+    async strike(world) {
+      for (const node of world.nodes) {
+        const code = await node.end('SIGTERM');
+        world.note('restarted', { node: node.number });
+        if (code !== 0) world.fail(`node ${node.number} ended with ${code} after SIGTERM`);
+        await node.start();
+      }
+      return true;
+    },
+  },
+];
+
+async function kill(world: World, node: ServiceNode, inBatch: boolean): Promise<void> {
+  await node.end('SIGKILL');
+  world.note('killed', { node: node.number, inBatch });
+}
+
+/** @returns whether it is; the node is left frozen. */
+async function catchInsideBatch(world: World, random: Random, node: ServiceNode): Promise<boolean> {
+  const deadline = Date.now() + lookForBatchMs;
+  while (Date.now() < deadline) {
+    if (await isInsideBatch(world, node)) return true;
+    node.signal('SIGCONT');
+    await sleep(random.between(1, 20));
+  }
+  return false;
+}
+
+/** Freezes the node and looks: what is still open a moment later waits for the node. */
+async function isInsideBatch({ database }: World, node: ServiceNode): Promise<boolean> {
+  node.signal('SIGSTOP');
+  const before = new Set(await database.busyBackends(node.name));
+  if (before.size === 0) return false;
+  await sleep(15);
+  const after = await database.busyBackends(node.name);
+  return after.some((pid) => before.has(pid));
+}
