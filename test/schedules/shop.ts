@@ -168,10 +168,10 @@ export class Shop {
   }
 }
 
-export const merchantOf = ({ merchant }: Asked) => `mer_${merchant}` as MerchantId;
+const merchantOf = ({ merchant }: Asked) => `mer_${merchant}` as MerchantId;
 
 /** Two registers, and three values for them, of which the first is what they begin with. */
-export function bodyOf({ key, variant }: Asked) {
+function bodyOf({ key, variant }: Asked) {
   return { register: `r${key % 2}`, target: String((key + variant) % 3) };
 }
 
