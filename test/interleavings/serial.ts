@@ -1,6 +1,11 @@
 // What requests do when they come one after the other: the measure for all their interleavings. A
 // shop of one product at one location, and customers; a few lines on purpose, with no SQL.
 
+import { changeLocations, revoke } from '../../src/access/operator/credentials.ts';
+import { transact } from '../../src/access/transact.ts';
+import type { MerchantId } from '../../src/core/principal.ts';
+import { eraseCustomer } from '../../src/customers/store.ts';
+import type { Database } from '../../src/database/connect.ts';
 import type { Answer, Api } from '../support/api.ts';
 
 /** What requests are about in one run. No other run has touched it. */
@@ -9,6 +14,16 @@ export interface Things {
   readonly location: string;
   /** Keys and external IDs of this run are those of the scenario with this behind them. */
   readonly suffix: string;
+  /** Who asks, where the scenario changes what it may. */
+  readonly credential?: string;
+  /** Once there is one. */
+  customer?: string;
+}
+
+/** The ways into a node: the interface, and the database as the operator's commands have it. */
+export interface Hands {
+  readonly api: Api;
+  readonly operator: Pick<Database, 'reader' | 'writer'>;
 }
 
 /** The shop as far as the requests of the scenarios go. */
@@ -18,6 +33,9 @@ export class Serial {
   isActive = true;
   status = 'active';
   precision = 2;
+  isLive = true;
+  isGranted = true;
+  isErased = false;
   readonly holders = new Set<string>();
   readonly bound = new Map<string, { readonly meaning: string; readonly outcome: string }>();
 
@@ -38,14 +56,15 @@ export class Serial {
 }
 
 export interface Request {
-  send(api: Api, things: Things): Promise<Answer>;
+  /** What the operator does has no answer. */
+  send(hands: Hands, things: Things): Promise<Answer | undefined>;
   /** What it is answered, and does, when nothing else is under way. */
   serially(shop: Serial): string;
 }
 
 export function adjusting(key: string, target: string): Request {
   return {
-    send: (api, { product, location, suffix }) =>
+    send: ({ api }, { product, location, suffix }) =>
       api.post(
         '/inventory/adjustments',
         {
@@ -57,6 +76,8 @@ export function adjusting(key: string, target: string): Request {
         { key: key + suffix },
       ),
     serially(shop) {
+      if (!shop.isLive) return '401 invalid_token';
+      if (!shop.isGranted) return '403 location_not_granted';
       const words = shop.answer(key, target, () => {
         const [, decimals = ''] = target.split('.');
         if (shop.status === 'archived') return '422 product_archived';
@@ -74,7 +95,7 @@ export function adjusting(key: string, target: string): Request {
 
 export function closing(key: string): Request {
   return {
-    send: (api, { location, suffix }) =>
+    send: ({ api }, { location, suffix }) =>
       api.patch(`/locations/${location}`, { status: 'inactive' }, { key: key + suffix }),
     serially: (shop) =>
       shop.answer(key, 'inactive', () => {
@@ -86,7 +107,7 @@ export function closing(key: string): Request {
 
 export function archiving(key: string): Request {
   return {
-    send: (api, { product, suffix }) =>
+    send: ({ api }, { product, suffix }) =>
       api.patch(`/products/${product}`, { status: 'archived' }, { key: key + suffix }),
     serially: (shop) =>
       shop.answer(key, 'archived', () => {
@@ -98,7 +119,7 @@ export function archiving(key: string): Request {
 
 export function countingWhole(key: string): Request {
   return {
-    send: (api, { product, suffix }) =>
+    send: ({ api }, { product, suffix }) =>
       api.patch(
         `/products/${product}`,
         { unit: { code: 'each', precision: 0 } },
@@ -116,10 +137,12 @@ export function countingWhole(key: string): Request {
 export function joining(key: string, externalId?: string): Request {
   const holder = externalId === undefined ? {} : { external_id: externalId };
   return {
-    send: (api, { suffix }) => {
-      const more = externalId === undefined ? {} : { external_id: externalId + suffix };
+    send: async ({ api }, things) => {
+      const more = externalId === undefined ? {} : { external_id: externalId + things.suffix };
       const body = { name: 'Ada', email: 'ada@example.com', ...more };
-      return api.post('/customers', body, { key: key + suffix });
+      const answer = await api.post('/customers', body, { key: key + things.suffix });
+      things.customer = answer.body.data?.id;
+      return answer;
     },
     serially: (shop) =>
       shop.answer(key, JSON.stringify(holder), () => {
@@ -132,8 +155,70 @@ export function joining(key: string, externalId?: string): Request {
   };
 }
 
+export function renaming(key: string, name: string): Request {
+  return {
+    send: ({ api }, { customer, suffix }) =>
+      api.patch(`/customers/${customer}`, { name }, { key: key + suffix }),
+    serially(shop) {
+      // Whatever was answered first: of whoever is erased nothing is shown.
+      const words = shop.answer(key, name, () => (shop.isErased ? '410' : '200'));
+      return shop.isErased ? words.replace(/^\d+/, '410 resource_erased') : words;
+    },
+  };
+}
+
+export function erasing(): Request {
+  return {
+    send: async ({ operator }, { customer = '' }) => {
+      const deed = { action: 'customer.erase', customer_id: customer } as const;
+      const [owner] = await operator.reader.query<{ merchant_id: MerchantId }>({
+        name: '',
+        text: 'select merchant_id from customers where id = $1',
+        values: [customer],
+      });
+      if (owner === undefined) throw new Error(`there is no customer ${customer}`);
+      const { merchant_id } = owner;
+      const erase = eraseCustomer(merchant_id, customer, new Date().toISOString());
+      await transact(operator.writer, { ...deed, merchant_id }, [erase]);
+      return undefined;
+    },
+    serially(shop) {
+      shop.isErased = true;
+      return 'done';
+    },
+  };
+}
+
+export function ungranting(): Request {
+  return {
+    send: async ({ operator }, { credential = '' }) => {
+      await changeLocations(operator, credential, []);
+      return undefined;
+    },
+    serially(shop) {
+      shop.isGranted = false;
+      return 'done';
+    },
+  };
+}
+
+export function revoking(): Request {
+  return {
+    send: async ({ operator }, { credential = '' }) => {
+      await revoke(operator, credential);
+      return undefined;
+    },
+    serially(shop) {
+      shop.isLive = false;
+      return 'done';
+    },
+  };
+}
+
 /** An answer in the words of the model. */
-export function wordsOf({ status, code, headers, body }: Answer): string {
+export function wordsOf(answer: Answer | undefined): string {
+  if (answer === undefined) return 'done';
+  const { status, code, headers, body } = answer;
   const replayed = headers.get('idempotent-replayed') === 'true' ? ['replayed'] : [];
   const level = body.data?.level;
   return [

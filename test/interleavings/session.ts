@@ -77,14 +77,22 @@ export class Session {
   }
 }
 
+/** What a node writes besides, in transactions of its own: who was denied. It is nobody's step. */
+export const isBesides = (statements: readonly Statement[]) =>
+  statements.some(({ name }) => name === 'durable');
+
 /** The same database, whose statements wait until the session of the moment may go on. */
-export function stepped(database: Database, session: () => Session | undefined): Database {
+export function stepped(
+  database: Database,
+  session: () => Session | undefined,
+  isNoStep: (statements: readonly Statement[]) => boolean = () => false,
+): Database {
   return {
     ...database,
     readerOf: (merchant) => reader(database.readerOf(merchant), session),
     reader: reader(database.reader, session),
     reserve: reader(database.reserve, session),
-    writer: writer(database.writer, session),
+    writer: writer(database.writer, session, isNoStep),
   };
 }
 
@@ -98,15 +106,27 @@ function reader(inner: Reader, session: () => Session | undefined): Reader {
   };
 }
 
-function writer(inner: Writer, session: () => Session | undefined): Writer {
+function writer(
+  inner: Writer,
+  session: () => Session | undefined,
+  isNoStep: (statements: readonly Statement[]) => boolean,
+): Writer {
   return {
     async connect() {
       const connection = await inner.connect();
       const [answer] = await connection.send([backend]);
       const [row] = (answer?.rows ?? []) as { pid: number }[];
       const one = session();
-      if (one !== undefined) one.pid = row?.pid;
-      return one === undefined ? connection : inSteps(connection, one);
+      if (one === undefined) return connection;
+      const steps = inSteps(connection, one);
+      return {
+        ...connection,
+        send: (statements) => {
+          if (isNoStep(statements)) return connection.send(statements);
+          one.pid = row?.pid;
+          return steps.send(statements);
+        },
+      };
     },
   };
 }

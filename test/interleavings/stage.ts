@@ -4,14 +4,14 @@
 
 import { connectDatabase, type Database } from '../../src/database/connect.ts';
 import { verifyLedger } from '../../src/inventory/verify.ts';
-import { type Api, newKey } from '../support/api.ts';
+import { newKey } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { Given, type GivenCredential } from '../support/given.ts';
 import { startNode } from '../support/service.ts';
 import { withoutLimits } from '../support/whole.ts';
 import { blockersIn, type Explored, explore, type Scene, type Step } from './explore.ts';
-import { type Request, Serial, type Things, wordsOf } from './serial.ts';
-import { type Halts, Session, stepped } from './session.ts';
+import { type Hands, type Request, Serial, type Things, wordsOf } from './serial.ts';
+import { type Halts, isBesides, Session, stepped } from './session.ts';
 
 /** What one after the other does, before the sessions begin. */
 export interface Scenario {
@@ -20,10 +20,15 @@ export interface Scenario {
   readonly sessions: readonly Request[];
   /** Where sessions halt. By default before every statement of a batch that may meet another's. */
   readonly halts?: Halts;
+  /**
+   * Of each session the statement that its place among the others is judged by; otherwise its last.
+   */
+  readonly places?: readonly (string | undefined)[];
+  /** Who asks is a credential of this run alone. */
+  readonly hasOwnCredential?: boolean;
 }
 
-interface Node {
-  readonly api: Api;
+interface Node extends Hands {
   session: Session | undefined;
   stop(): Promise<void>;
 }
@@ -103,16 +108,21 @@ export class Stage {
     before = [],
     sessions: requests,
     halts = ofFixedLocations,
+    places = [],
+    hasOwnCredential = false,
   }: Scenario): Promise<Scene> {
     const { merchant } = this.owner;
+    const asker = hasOwnCredential ? await this.#newCredential() : this.owner;
     const things: Things = {
       product: await this.given.product(merchant, { precision: 2 }),
       location: await this.given.location(merchant),
       suffix: newKey(),
+      credential: asker.id,
     };
     const [arranger] = this.#nodes;
     if (arranger === undefined) throw new Error('there are no nodes');
-    for (const request of before) await request.send(arranger.api, things);
+    const first = { ...arranger, api: arranger.api.as(asker.token) };
+    for (const request of before) await request.send(first, things);
     const answers = new Map<string, string>();
     const sessions = requests.map((request, index) => {
       const session = new Session('ABC'.charAt(index), halts);
@@ -120,7 +130,8 @@ export class Stage {
       if (node === undefined) throw new Error('there are more sessions than nodes');
       node.session = session;
       const done = session.run(async () => {
-        answers.set(session.name, wordsOf(await request.send(node.api, things)));
+        const hands = { ...node, api: node.api.as(asker.token) };
+        answers.set(session.name, wordsOf(await request.send(hands, things)));
       });
       return { session, request, done };
     });
@@ -132,7 +143,7 @@ export class Stage {
         const shop = new Serial();
         for (const request of before) request.serially(shop);
         const expected = new Map<string, string>();
-        for (const name of orderOf(steps)) {
+        for (const name of orderOf(steps, places)) {
           const one = sessions.find(({ session }) => session.name === name);
           expected.set(name, one?.request.serially(shop) ?? '');
         }
@@ -142,6 +153,12 @@ export class Stage {
         return found;
       },
     };
+  }
+
+  async #newCredential(): Promise<GivenCredential> {
+    const made = await this.given.credential(this.owner.merchant);
+    await this.db.sql('update credentials set last_used_at = now() where id = $1', [made.id]);
+    return made;
   }
 
   /** The quantities of a level's movements. @throws Error when level and ledger differ. */
@@ -170,10 +187,20 @@ export class Stage {
 
 async function openNode(db: TestDatabase, token: string): Promise<Node> {
   const node: { session: Session | undefined } = { session: undefined };
+  const session = () => node.session;
   const { api, stop } = await startNode(patient(db.serviceUrl), (database) =>
-    stepped(database, () => node.session),
+    stepped(database, session, isBesides),
   );
-  return Object.assign(node, { api: api.as(token), stop });
+  const own = connectDatabase({ url: patient(db.serviceUrl), writers: 1 });
+  const operator = stepped(own, session);
+  return Object.assign(node, {
+    api: api.as(token),
+    operator,
+    stop: async () => {
+      await stop();
+      await operator.close();
+    },
+  });
 }
 
 /** Runs must not depend on how fast they are: no time-out of the database's ends a session. */
@@ -185,8 +212,15 @@ export function patient(serviceUrl: string): string {
 }
 
 /** Sessions in the order of their last steps: their commits, and the reads of those that replay. */
-function orderOf(steps: readonly Step[]): readonly string[] {
-  return [...new Set(steps.map(({ session }) => session).reverse())].reverse();
+function orderOf(
+  steps: readonly Step[],
+  places: readonly (string | undefined)[],
+): readonly string[] {
+  const counted = steps.filter(({ session, statement }) => {
+    const place = places['ABC'.indexOf(session)];
+    return place === undefined || place === statement;
+  });
+  return [...new Set(counted.map(({ session }) => session).reverse())].reverse();
 }
 
 function textOf(answers: ReadonlyMap<string, string>): string {

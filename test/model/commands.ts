@@ -31,6 +31,8 @@ export interface Real {
   newMerchant(name: string): Promise<string>;
   /** Closes the service and opens it again, on the same database. */
   restart(): Promise<void>;
+  /** Ends every connection of the service with its database, from the database's side. */
+  sever(): Promise<void>;
   /** Counts what was seen. */
   note(outcome: string): void;
 }
@@ -213,3 +215,6 @@ export const restart = (): Command =>
     await real.restart();
     real.note('restart');
   });
+
+/** What comes next meets connections that are gone. */
+export const sever = (): Command => command('sever', {}, (_world, real) => real.sever());

@@ -212,8 +212,10 @@ export function opening(): does.Command[] {
     create(1, 'locations', { name: 'Elsewhere' }),
     create(0, 'products', { name: 'Flour' }),
     create(0, 'products', { name: 'Sugar', unit: { code: 'kg', precision: 3 } }),
+    does.sever(),
     create(1, 'products', { name: 'Salt' }),
     ...[0, 1].map((by) => create(by, 'customers', { name: 'Ada', email: 'ada@example.com' })),
+    does.sever(),
     operator.issue({ merchant: 0, scopes: all, locations: [0] }),
     operator.issue({
       merchant: 0,
@@ -226,9 +228,10 @@ export function opening(): does.Command[] {
 /** What each run ends with: somebody who may see everything does. */
 export function closing(): does.Command[] {
   const whole = { by: -1, filters: [], key: null, limits: [200], pages: 99 };
-  return [0, 1].flatMap((merchant) => [
+  const seen = [0, 1].flatMap((merchant) => [
     operator.issue({ merchant, scopes: [...scopes], locations: 'all' }),
     ...listNames.map((name) => reads.list({ name, which: 0, ...whole })),
     ...[1, 2].map((which) => reads.list({ name: 'levels', which, ...whole })),
   ]);
+  return [does.sever(), ...seen];
 }

@@ -82,4 +82,5 @@ const expected = [
   'list product levels first page',
   'a foreign cursor',
   'restart',
+  'severed',
 ];

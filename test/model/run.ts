@@ -2,7 +2,7 @@
 // database, each with merchants of its own. After a run its ledger is recomputed by the code behind
 // `tallybook verify`. What fails is shrunk, and told with the command that replays it.
 
-import { setTimeout } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { DatabaseFailure } from '../../src/core/statement.ts';
@@ -45,7 +45,9 @@ export async function openService(): Promise<OpenedService> {
   const db = await createTestDatabase();
   await withoutLimits(db);
   const given = new Given(db);
-  const database = connectDatabase({ url: db.serviceUrl, writers: 1 });
+  const database = connectDatabase({ url: named(db.serviceUrl), writers: 1 });
+  const stalls = watchStalls();
+  let severedAt = Number.NEGATIVE_INFINITY;
   let node = await startNode(db.serviceUrl);
   const outcomes = new Map<string, number>();
   const note = (outcome: string) => {
@@ -59,10 +61,21 @@ export async function openService(): Promise<OpenedService> {
       for (let isRetry = false; ; isRetry = true) {
         const answer = await node.api.as(token).send(method, path, body, ask);
         const isDefinite = answer.status !== 503 && answer.status !== 504;
-        if (isDefinite || Date.now() - started > patience) return { ...answer, isRetry };
-        note(`no definite answer: ${answer.status}`);
-        await setTimeout(pause);
+        if (isDefinite) return { ...answer, isRetry };
+        const excuse = severedAt > started - aftermath ? 'severed' : stalls.since(started);
+        const isLate = Date.now() - started > patience;
+        if (excuse === undefined || isLate) throw new Error(unexcused(answer.body));
+        note(`no definite answer: ${answer.status}, ${excuse}`);
+        await sleep(pause);
       }
+    },
+    sever: async () => {
+      severedAt = Date.now();
+      await db.sql(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and application_name = 'tallybook'`,
+      );
+      note('severed');
     },
     newMerchant: (name) => given.merchant(name),
     restart: async () => {
@@ -71,6 +84,7 @@ export async function openService(): Promise<OpenedService> {
     },
     note,
     close: async () => {
+      stalls.end();
       await node.stop();
       await database.close();
       await db.drop();
@@ -78,9 +92,42 @@ export async function openService(): Promise<OpenedService> {
   };
 }
 
-/** On a machine with much else to do nothing is wrong with a service that says so. */
+/** Until a service whose connections were severed is as it was: it waits for a lost lock first. */
+const aftermath = 5_000;
 const patience = 60_000;
 const pause = 200;
+
+function unexcused(body: unknown): string {
+  return `no definite answer, and nothing was done to the database: ${JSON.stringify(body)}`;
+}
+
+/** The operator's connections are not severed: what it does is not what is tried here. */
+function named(serviceUrl: string): string {
+  const url = new URL(serviceUrl);
+  url.searchParams.set('application_name', 'operator');
+  return url.toString();
+}
+
+/**
+ * On a machine that lets this very process stand still, nothing is wrong with a service that says
+ * it is overloaded: it waits for a connection for a second.
+ */
+function watchStalls() {
+  const beat = 50;
+  const longest = 300;
+  let last = Date.now();
+  let stalledAt = Number.NEGATIVE_INFINITY;
+  const timer = setInterval(() => {
+    const now = Date.now();
+    if (now - last > longest) stalledAt = now;
+    last = now;
+  }, beat);
+  return {
+    since: (started: number) =>
+      stalledAt > started - aftermath ? ('a machine that stood still' as const) : undefined,
+    end: () => clearInterval(timer),
+  };
+}
 
 /** For the operator: a connection that is not there in time is asked for again. */
 function patient({ reader, writer }: Database): Real['operator'] {
@@ -92,7 +139,7 @@ function patient({ reader, writer }: Database): Real['operator'] {
       } catch (error) {
         const isAway = error instanceof DatabaseFailure && error.kind === 'away';
         if (!isAway || Date.now() - started > patience) throw error;
-        await setTimeout(pause);
+        await sleep(pause);
       }
     }
   };

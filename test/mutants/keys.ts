@@ -12,6 +12,7 @@ const unique = 'unique (merchant_id, credential_id, type, key_hash)';
 
 const idempotency = 'src/operations/idempotency.test.ts';
 const commit = 'src/operations/commit.test.ts';
+const schedules = 'test/schedules/schedules.test.ts';
 
 /** Keys as they would be bound and found if their names were made of these parts only. */
 function namespace(columns: string, asked: string): readonly Edit[] {
@@ -232,5 +233,49 @@ import { limits } from '../core/limits.ts';`,
       },
     ],
     suites: [commit],
+  },
+  {
+    name: 'flight-left-behind',
+    breaks: 'a key is remembered as under way for ever, with what became of it at first',
+    edits: [{ file: dispatch, from: 'this.#flights.delete(key);', to: 'void key;' }],
+    suites: [schedules],
+  },
+  {
+    name: 'twin-in-flight-not-compared',
+    breaks: 'another request under a key in flight is answered with the first one’s result',
+    edits: [
+      {
+        file: dispatch,
+        from: 'if (known !== undefined) return this.#replay(request, known);\n        continue;',
+        to: `const { fingerprint } = known ?? request;
+        if (known !== undefined) return this.#replay({ ...request, fingerprint }, known);
+        continue;`,
+      },
+    ],
+    suites: [schedules],
+  },
+  {
+    name: 'set-apart-and-forgotten',
+    breaks: 'whoever waited in vain together with other merchants is never answered',
+    edits: [
+      {
+        file: dispatch,
+        from: "if (result === 'apart') return this.#queue.addApart(merchant, type, one);",
+        to: "if (result === 'apart') return;",
+      },
+    ],
+    suites: [schedules],
+  },
+  {
+    name: 'culprit-takes-a-neighbour-along',
+    breaks: 'of a batch that is halved one command is lost',
+    edits: [
+      {
+        file: recover,
+        from: 'tickets.slice(middle)]',
+        to: 'tickets.slice(middle + 1)]',
+      },
+    ],
+    suites: [schedules],
   },
 ];
