@@ -73,7 +73,7 @@ const ofFinding = (way: Way): Case[] => [
   // Given up after 4 s, and asked again.
   ...[silentBefore, silentAfter].map((fault) => {
     const answer = `${way.kind.status}`;
-    return { way, exchange: 'find_keys', fault, answer, within: connectionSilenceTimeout };
+    return { way, exchange: 'find_keys', fault, answer, within: requestDeadline };
   }),
   ...ofRead(way, way.kind.find),
 ];
