@@ -71,7 +71,7 @@ describe('a command that fails in a batch', () => {
     await session.query('rollback');
     expect(answers[0]?.status).toBe(503);
     expect(answers[0]?.code).toBe('operation_in_progress');
-    expect(answers[0]?.headers.get('retry-after')).toBe('1');
+    expect(answers[0]?.headers.get('retry-after')).toMatch(/^[123]$/);
     expect(answers.filter((answer) => answer.status === 201)).toHaveLength(39);
     const retry = await api.post(path, body(locked, '3'), { key });
     expect(retry.status).toBe(201);

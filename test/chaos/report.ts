@@ -26,10 +26,14 @@ export function missed({ met, faults, seconds }: Outcome): string[] {
   ];
 }
 
+/** What does the same run again. */
+export function repetition({ seed, seconds }: Pick<Outcome, 'seed' | 'seconds'>, commit: string) {
+  return `SEED=${seed} COMMIT=${commit} npm run chaos -- --seconds ${seconds} --seed ${seed}`;
+}
+
 export function describe(outcome: Outcome, commit: string): string {
-  const { seed, seconds, requests, keys, acknowledged, drainedMs, faults, registers } = outcome;
+  const { seconds, requests, keys, acknowledged, drainedMs, faults, registers } = outcome;
   const { recovery, deadlocks, met } = outcome;
-  const again = `npm run chaos -- --seconds ${seconds} --seed ${seed}`;
   const kinds = [...faults].sort(([a], [b]) => a.localeCompare(b));
   const struck = kinds.reduce((sum, [, count]) => sum + count, 0);
   return [
@@ -50,7 +54,7 @@ export function describe(outcome: Outcome, commit: string): string {
       ...cases.slice(0, shownMax).map((one) => `    ${one}`),
     ]),
     isGood(outcome) ? 'PASSED' : `FAILED${explained(outcome)}`,
-    `SEED=${seed} COMMIT=${commit} ${again}`,
+    repetition(outcome, commit),
     '',
   ].join('\n');
 }

@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { runChaos } from './chaos.ts';
-import { describe, isGood } from './report.ts';
+import { describe, isGood, repetition } from './report.ts';
 
 const usage = `Usage: npm run chaos -- [--seconds N] [--seed S]
 
@@ -33,7 +33,8 @@ async function main(): Promise<void> {
   }
   const seconds = numberOf('seconds', values.seconds, 10, 86_400);
   const seed = numberOf('seed', values.seed, 0, 2 ** 32 - 1);
-  process.stdout.write(`chaos for ${seconds} s with seed ${seed}\n`);
+  // Before anything can break: a run that ends in the middle can be repeated, too.
+  process.stdout.write(`${repetition({ seed, seconds }, commit())}\n`);
   const outcome = await runChaos(seed, seconds);
   process.stdout.write(describe(outcome, commit()));
   if (!isGood(outcome)) process.exitCode = 1;

@@ -116,11 +116,13 @@ test('whoever waits for a lock, or for its twin, hears of it in 2 s', async () =
   const begun = stand.send(node.api, stuck);
   await expect.poll(() => node.proxy.seen.some((name) => name.startsWith('bind_keys'))).toBe(true);
   const asked = performance.now();
-  const heard = [stand.send(node.api, held), stand.send(node.api, stuck)].map(async (answer) => {
-    return [summaryOf(await answer), (await answer).headers.get('retry-after')];
-  });
-  const refused = [inProgress, '1'];
-  expect(await Promise.all(heard)).toEqual([refused, refused]);
+  for (const answer of await Promise.all([
+    stand.send(node.api, held),
+    stand.send(node.api, stuck),
+  ])) {
+    expect(summaryOf(answer)).toBe(inProgress);
+    expect(answer.headers.get('retry-after')).toMatch(/^[123]$/);
+  }
   expect(performance.now() - asked).toBeLessThan(limits.lockTimeout + slack);
   await session.query('rollback');
   node.proxy.onExchange = () => undefined;

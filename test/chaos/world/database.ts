@@ -145,9 +145,17 @@ export class ChaosDatabase {
     return [postmaster, ...children];
   }
 
-  /** Resolves when it answers. */
+  /** Resolves when it answers. A connection to a server that is dying may be made, and then die. */
   async ready(): Promise<void> {
-    await this.query('select 1');
+    const deadline = Date.now() + backWithinMs;
+    for (;;) {
+      try {
+        await this.query('select 1');
+        break;
+      } catch (error) {
+        if (Date.now() > deadline) throw error;
+      }
+    }
     this.#readLog();
   }
 
