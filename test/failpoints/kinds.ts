@@ -42,7 +42,8 @@ export interface Kind {
   readonly effects: string;
 }
 
-const looked = 'find_credentials';
+/** Who asks, and what the key is bound to. */
+export const looked = 'find_credentials';
 
 function kindOf(kind: Omit<Kind, 'lateBatch'> & Partial<Kind>): Kind {
   // Refused, or a change of nothing: what it wants is so already.

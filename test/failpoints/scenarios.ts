@@ -2,7 +2,7 @@
 // the lists against what really happens, so that no new await goes without its faults.
 
 import type { Fault } from '../support/exchanges.ts';
-import { isSentWithCommit, type Kind, type Write } from './kinds.ts';
+import { isSentWithCommit, type Kind, looked, type Write } from './kinds.ts';
 import type { Stand } from './stand.ts';
 
 export interface Way {
@@ -36,8 +36,8 @@ export const first = (kind: Kind): Way => ({
 export const repeated = (kind: Kind): Way => ({
   name: `${kind.name}: a repeated request`,
   kind,
-  exchanges: [...kind.before, kind.find],
-  own: ['find_credentials', kind.find],
+  exchanges: [looked, kind.find],
+  own: [looked, kind.find],
   isReplay: true,
   prepare: (stand, write) => stand.send(stand.api, write),
   steer: straight,
