@@ -142,7 +142,8 @@ function thaw(pid: number): void {
 async function ownerNow(): Promise<number | undefined> {
   const [row] = await stand.service.db.sql<{ pid: number }>(
     `select pid from pg_stat_activity
-     where state = 'idle in transaction' and query like '%saved_0%' and pid <> all ($1)`,
+     where datname = current_database() and state = 'idle in transaction'
+       and query like '%saved_0%' and pid <> all ($1)`,
     [[...frozen]],
   );
   return row?.pid;

@@ -177,9 +177,9 @@ test('no request waits for its line, and none is lost while the chain is locked'
     expect((await api.get('/products', { token: mintToken('pat') })).status).toBe(401);
     expect(performance.now() - startedAt).toBeLessThan(limits.lockTimeout / 2);
   }
-  await expect
-    .poll(() => session.query("select from pg_stat_activity where query ~ 'append_audit'"))
-    .toHaveProperty('rowCount', 1);
+  const waiting = `select from pg_stat_activity where datname = current_database()
+    and wait_event_type = 'Lock' and query ~ 'append_audit'`;
+  await expect.poll(() => db.sql(waiting)).toHaveLength(1);
   await session.query('rollback');
   await expect.poll(async () => sum(await denials())).toBe(before + 30);
 });
