@@ -33,12 +33,15 @@ const body = (product: string, target: string, more: object = {}) => ({
 const products = (count: number) =>
   Promise.all(Array.from({ length: count }, () => service.given.product(merchant)));
 
-/** A busy machine may say 503: the same again, then, as any client does. */
+/**
+ * On a busy machine the wait for a lock may end: the same again, then, as any client does. Nothing
+ * else is forgiven; who reads a level without its lock is told service_unavailable in the end.
+ */
 async function insist(by: Api, content: object): Promise<Answer> {
   const key = newKey();
   for (;;) {
     const answer = await by.post(path, content, { key });
-    if (answer.status !== 503) return answer;
+    if (answer.code !== 'operation_in_progress') return answer;
   }
 }
 
