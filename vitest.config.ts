@@ -13,7 +13,6 @@ const alone = [
   'test/wire/mutated.test.ts',
   'test/failpoints/kill.test.ts',
   'src/access/rate/limiter.test.ts',
-  'src/cli/**/*.test.ts',
   'src/database/embedded/**/*.test.ts',
 ];
 

@@ -33,7 +33,7 @@ export function repetition({ seed, seconds }: Pick<Outcome, 'seed' | 'seconds'>,
 
 export function describe(outcome: Outcome, commit: string): string {
   const { seconds, requests, keys, acknowledged, drainedMs, faults, registers } = outcome;
-  const { recovery, deadlocks, met } = outcome;
+  const { recovery, met } = outcome;
   const kinds = [...faults].sort(([a], [b]) => a.localeCompare(b));
   const struck = kinds.reduce((sum, [, count]) => sum + count, 0);
   return [
@@ -44,7 +44,6 @@ export function describe(outcome: Outcome, commit: string): string {
     ...namesOf(met).map(
       (name) => `  ${meanings[name]}: ${met[name]} (at least ${required(name, seconds)})`,
     ),
-    `  deadlocks, by the database's log: ${deadlocks}`,
     recovered(recovery),
     `answered after mending within ${Math.round(drainedMs)} ms (at most ${livenessMs})`,
     `${registers.operations} operations on ${registers.count} levels and records judged`,

@@ -45,7 +45,7 @@ describe.each(sides)(`a connection cut %s (${extent})`, (side) => {
       // Twice: the first one opens the connections.
       await extentOf(node, side, kind);
       const last = await extentOf(node, side, kind);
-      for (const bytes of sampled(last, kind === adjustment ? 20 : 8)) {
+      for (const bytes of sampled(last, kind === adjustment ? 10 : 4)) {
         const { write, answer, cut } = await send(node, side, bytes, kind);
         const what = `${bytes} of ${last} bytes ${side}, in ${cut?.exchange}`;
         // Who has got all of an answer does not need its connection any more.
@@ -69,7 +69,7 @@ describe.each(sides)(`a connection cut %s (${extent})`, (side) => {
     const fresh = await stand.node();
     const last = await extentOf(fresh, side);
     await fresh.stop();
-    for (const bytes of sampled(last, 10)) {
+    for (const bytes of sampled(last, 5)) {
       const node = await stand.node();
       const { write, answer, cut } = await send(node, side, bytes);
       await node.stop();
@@ -96,7 +96,7 @@ describe.each(sides)(`a connection cut %s (${extent})`, (side) => {
     await replay();
     await replay();
     const last = node.proxy.passed[side];
-    for (const bytes of sampled(last, 10)) {
+    for (const bytes of sampled(last, 5)) {
       const answer = await replay(bytes);
       const what = `${bytes} of ${last} bytes ${side}, in ${node.proxy.cutIn?.exchange}`;
       const isAnswered = side === 'toService' && node.proxy.cutIn?.isWhole === true;

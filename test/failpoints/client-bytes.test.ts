@@ -91,7 +91,7 @@ describe.each(all)(`a request cut by the client: $name, $framing (${extent})`, (
   test('at any byte before its end binds no key and does nothing', { timeout }, async () => {
     const last = bytesOf(await stand.newWrite(kind), framing).length - 1;
     const cut: { readonly write: Write; readonly length: number }[] = [];
-    for (const length of sampled(last, 25)) {
+    for (const length of sampled(last, 12)) {
       for (const isReset of isExhaustive ? [false, true] : [length % 2 === 0]) {
         const write = await stand.newWrite(kind);
         await sendPart(bytesOf(write, framing).subarray(0, length), isReset);
@@ -113,7 +113,7 @@ describe.each(routes)(`an answer cut by the client: $name (${extent})`, (kind) =
   test('at any byte leaves one effect, and the same key tells of it', { timeout }, async () => {
     const framing = 'of a known length';
     const last = await readPart(bytesOf(await stand.newWrite(kind), framing), 1);
-    for (const length of sampled(last, 20)) {
+    for (const length of sampled(last, 12)) {
       const write = await stand.newWrite(kind);
       const received = await readPart(bytesOf(write, framing), length);
       const answer = await stand.mustSettle(write, `${length} bytes`);

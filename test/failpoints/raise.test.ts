@@ -67,7 +67,7 @@ const all: readonly Named[] = Object.entries(faults);
 /** Where everything is decided, all of them are tried in every run. */
 function chosenAt(kind: Kind, exchange: string): readonly Named[] {
   if (kind === adjustment && exchange.startsWith('bind_keys')) return all;
-  return sampleOf(all, kind === adjustment ? 3 : 2);
+  return sampleOf(all, kind === adjustment ? 2 : 1);
 }
 
 /** The others end it the first time. */

@@ -169,14 +169,18 @@ describe('three at once, each in three steps', { timeout }, () => {
   test('two of one key and another writer of the level do two things', async () => {
     const sessions = [twin, twin, adjusting('other', '5')];
     const { ends, interleavings } = await endsOf({ before: moved, sessions, halts });
-    expect(ends).toEqual([
+    // Who of two that wait gets the lock is for the database to say: it may never be the other first.
+    const always = [
       'A 201 at 7, B 201 replayed at 5, C 201 at 5: 1 → 7 → 5',
-      'A 201 at 7, B 201 replayed at 7, C 201 at 5: 1 → 5 → 7',
       'A 201 at 7, B 201 replayed at 7, C 201 at 5: 1 → 7 → 5',
       'A 201 replayed at 5, B 201 at 7, C 201 at 5: 1 → 7 → 5',
-      'A 201 replayed at 7, B 201 at 7, C 201 at 5: 1 → 5 → 7',
       'A 201 replayed at 7, B 201 at 7, C 201 at 5: 1 → 7 → 5',
-    ]);
+    ];
+    const otherFirst = [
+      'A 201 at 7, B 201 replayed at 7, C 201 at 5: 1 → 5 → 7',
+      'A 201 replayed at 7, B 201 at 7, C 201 at 5: 1 → 5 → 7',
+    ];
+    expect(ends.filter((end) => !otherFirst.includes(end))).toEqual(always);
     expect(interleavings).toBeGreaterThanOrEqual(100);
   });
 

@@ -2,22 +2,26 @@
 // is more than a lost connection.
 
 export interface LogFacts {
-  /** SQLSTATE 40P01, each with one victim. */
-  readonly deadlocks: number;
+  /** SQLSTATE 40P01, each with one victim: who waited for whom, and with which statement. */
+  readonly deadlocks: readonly string[];
   /** Starts after a crash that ended with a database that accepts connections. */
   readonly recoveries: number;
 }
+
+/** The error, and two processes: what each waits for, and its statement. */
+const linesOfOne = 16;
 
 const deadlock = /\bERROR: {2}deadlock detected/;
 const crashed = /\bLOG: {2}database system was (interrupted|not properly shut down)/;
 const ready = /\bLOG: {2}database system is ready to accept connections/;
 
 export function factsOf(log: string): LogFacts {
-  let deadlocks = 0;
+  const deadlocks: string[] = [];
   let recoveries = 0;
   let isRecovering = false;
-  for (const line of log.split('\n')) {
-    if (deadlock.test(line)) deadlocks += 1;
+  const lines = log.split('\n');
+  for (const [at, line] of lines.entries()) {
+    if (deadlock.test(line)) deadlocks.push(lines.slice(at, at + linesOfOne).join('\n'));
     if (crashed.test(line)) isRecovering = true;
     if (!ready.test(line)) continue;
     if (isRecovering) recoveries += 1;

@@ -19,10 +19,14 @@ export function storageFaults({ canBeFull }: SmallDisk): Fault[] {
   return canBeFull ? [exhausted, held, { name: 'disk full', strike: fill }] : [exhausted, held];
 }
 
-/** As a transaction of somebody else's would that does not come to its end. */
+/**
+ * As a transaction of somebody else's would that does not come to its end. In the order of the
+ * product's own locks: in another one a deadlock would be the fault of this.
+ */
 async function hold({ database }: World): Promise<boolean> {
   const levels = await database.query('select from inventory_levels limit 1');
-  const held = database.query(`begin read write; select from inventory_levels for update;
+  const held = database.query(`begin read write;
+    select from inventory_levels order by merchant_id, product_id, location_id for update;
     select pg_sleep(${lockedMs / 1_000}); rollback`);
   return held.then(
     () => levels.length > 0,

@@ -33,7 +33,7 @@ async function session(name = 'test', url = database.ownerUrl): Promise<pg.Clien
 
 test('a deadlock is counted, by the log of the server', async () => {
   await database.query('create table rows as select n from generate_series(1, 2) n');
-  const before = database.facts().deadlocks;
+  const before = database.facts().deadlocks.length;
   const [a, b] = await Promise.all([session(), session()]);
   const take = (client: pg.Client, n: number) =>
     client.query('select from rows where n = $1 for update', [n]);
@@ -42,7 +42,8 @@ test('a deadlock is counted, by the log of the server', async () => {
   const both = await Promise.allSettled([take(a, 2), take(b, 1)]);
   expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
   await Promise.all([a.end(), b.end()]);
-  await vi.waitFor(() => expect(database.facts().deadlocks).toBe(before + 1), 10_000);
+  await vi.waitFor(() => expect(database.facts().deadlocks).toHaveLength(before + 1), 10_000);
+  expect(database.facts().deadlocks.at(-1)).toMatch(/select from rows where n = \$1 for update/);
 });
 
 test('a killed server and a killed backend are crashes, a lost connection is none', async () => {

@@ -40,7 +40,11 @@ export class ChaosDatabase {
     const server = await startEmbeddedServer({
       dataDirectory: directory,
       stopWithParent: true,
-      settings: { max_connections: '200', max_wal_size: '256MB' },
+      settings: {
+        ...{ max_connections: '200', max_wal_size: '256MB' },
+        // A deadlock is told with the statements of both.
+        log_error_verbosity: 'default',
+      },
       log: () => undefined,
     });
     await migrate({ owner: server.ownerUrl, service: server.serviceUrl });
@@ -115,8 +119,10 @@ export class ChaosDatabase {
   facts(): LogFacts {
     this.#readLog();
     const all = [...this.#log.values()];
-    const sum = (name: keyof LogFacts) => all.reduce((total, facts) => total + facts[name], 0);
-    return { deadlocks: sum('deadlocks'), recoveries: sum('recoveries') };
+    return {
+      deadlocks: all.flatMap(({ deadlocks }) => deadlocks),
+      recoveries: all.reduce((total, { recoveries }) => total + recoveries, 0),
+    };
   }
 
   #readLog(): void {
