@@ -169,7 +169,7 @@ describe('three at once, each in three steps', { timeout }, () => {
   test('two of one key and another writer of the level do two things', async () => {
     const sessions = [twin, twin, adjusting('other', '5')];
     const { ends, interleavings } = await endsOf({ before: moved, sessions, halts });
-    // Who of two that wait gets the lock is for the database to say: it may never be the other first.
+    // Who of two that wait gets the lock, the database says: the other may never come first.
     const always = [
       'A 201 at 7, B 201 replayed at 5, C 201 at 5: 1 → 7 → 5',
       'A 201 at 7, B 201 replayed at 7, C 201 at 5: 1 → 7 → 5',
