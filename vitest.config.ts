@@ -22,8 +22,8 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 15_000 } },
-    // Three files at a time on the two cores of the smallest machine: many of them wait.
-    maxWorkers: 3,
+    // Four files at a time on the two cores of the smallest machine: many of them wait.
+    maxWorkers: 4,
     // Tests of one file that wait at the same time: slow clients, which wait for 30 s.
     maxConcurrency: 16,
     projects: [
