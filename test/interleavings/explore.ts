@@ -28,6 +28,8 @@ export interface Explored {
 /** Where sessions stand after the same steps, and who could go on from there. */
 interface Fork {
   readonly ways: Map<string, Fork>;
+  /** So many runs have come here. */
+  visits: number;
   /** Every way on from here has been gone to its end. */
   isDone: boolean;
 }
@@ -86,10 +88,11 @@ async function walk(
       await rest(blockers, sessions);
       const ready = sessions.filter(({ next }) => next !== undefined);
       for (const { name } of ready) if (!fork.ways.has(name)) fork.ways.set(name, newFork());
-      const session = ready.find(({ name }) => !fork.ways.get(name)?.isDone) ?? ready[0];
+      const session = leastGone(fork, ready);
       if (session?.next === undefined) break;
       steps.push({ session: session.name, statement: session.next });
       fork = fork.ways.get(session.name) ?? root;
+      fork.visits += 1;
       session.allow();
     }
     if (!sessions.every(({ isDone }) => isDone)) throw new Error(`deadlock: ${textOf(steps)}`);
@@ -104,7 +107,17 @@ async function walk(
   return { steps, isNew };
 }
 
-const newFork = (): Fork => ({ ways: new Map(), isDone: false });
+/**
+ * Of those whose way has not been gone to its end, the one whose way was gone least: an end that the
+ * database does not let a run come to again must not keep it from all others.
+ */
+function leastGone({ ways }: Fork, ready: readonly Session[]): Session | undefined {
+  const open = ready.filter(({ name }) => !ways.get(name)?.isDone);
+  const visits = ({ name }: Session) => ways.get(name)?.visits ?? 0;
+  return [...(open.length > 0 ? open : ready)].sort((a, b) => visits(a) - visits(b))[0];
+}
+
+const newFork = (): Fork => ({ ways: new Map(), visits: 0, isDone: false });
 
 /** Waits until every session is done, halted, or waits for a lock of one that is. */
 async function rest(blockers: Blockers, sessions: readonly Session[]): Promise<void> {

@@ -166,33 +166,29 @@ describe('three at once, each in three steps', { timeout }, () => {
   const halts = (name: string) => steps.includes(name) || name.startsWith('bind_keys');
   const twin = adjusting('twin', '7');
 
-  // Who of two that wait for one lock gets it, the database says. So not every order can be had in
-  // every run; but no run may end in another way than these.
   test('two of one key and another writer of the level do two things', async () => {
     const sessions = [twin, twin, adjusting('other', '5')];
     const { ends, interleavings } = await endsOf({ before: moved, sessions, halts });
-    const possible = [
+    expect(ends).toEqual([
       'A 201 at 7, B 201 replayed at 5, C 201 at 5: 1 → 7 → 5',
       'A 201 at 7, B 201 replayed at 7, C 201 at 5: 1 → 5 → 7',
       'A 201 at 7, B 201 replayed at 7, C 201 at 5: 1 → 7 → 5',
       'A 201 replayed at 5, B 201 at 7, C 201 at 5: 1 → 7 → 5',
       'A 201 replayed at 7, B 201 at 7, C 201 at 5: 1 → 5 → 7',
       'A 201 replayed at 7, B 201 at 7, C 201 at 5: 1 → 7 → 5',
-    ];
-    expect(possible).toEqual(expect.arrayContaining([...ends]));
-    expect(interleavings).toBeGreaterThan(3);
+    ]);
+    expect(interleavings).toBeGreaterThanOrEqual(100);
   });
 
   test('two of one key and another with their target change the level once', async () => {
     const sessions = [twin, twin, adjusting('other', '7')];
     const { ends, interleavings } = await endsOf({ before: moved, sessions, halts });
-    const possible = [
+    expect(ends).toEqual([
       'A 201 at 7, B 201 replayed at 7, C 422 inventory_no_change: 1 → 7',
       'A 201 replayed at 7, B 201 at 7, C 422 inventory_no_change: 1 → 7',
       'A 422 inventory_no_change replayed, B 422 inventory_no_change, C 201 at 7: 1 → 7',
       'A 422 inventory_no_change, B 422 inventory_no_change replayed, C 201 at 7: 1 → 7',
-    ];
-    expect(possible).toEqual(expect.arrayContaining([...ends]));
-    expect(interleavings).toBeGreaterThan(3);
+    ]);
+    expect(interleavings).toBeGreaterThanOrEqual(100);
   });
 });
