@@ -108,8 +108,8 @@ async function walk(
 }
 
 /**
- * Of those whose way has not been gone to its end, the one whose way was gone least: an end that the
- * database does not let a run come to again must not keep it from all others.
+ * Of those whose way has not been gone to its end, the one whose way was gone least: an end that
+ * the database does not let a run come to again must not keep it from all others.
  */
 function leastGone({ ways }: Fork, ready: readonly Session[]): Session | undefined {
   const open = ready.filter(({ name }) => !ways.get(name)?.isDone);
