@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
 import { Given } from '../../test/support/given.ts';
 import type { MerchantId } from '../core/principal.ts';
-import type { Reader, Reads, Statement } from '../core/statement.ts';
+import { DatabaseFailure, type Reader, type Reads, type Statement } from '../core/statement.ts';
 import { findLocations } from '../locations/store.ts';
 import { connectDatabase, type Database } from './connect.ts';
 import { JointReads } from './joint-reads.ts';
@@ -24,28 +24,36 @@ afterAll(async () => {
   await db.drop();
 });
 
+type FailureOf = (asked: readonly unknown[]) => Error | undefined;
+
 /** The database on a line on which each answer is held back until it is let go. */
 class HeldLine {
-  readonly #held: ((failure: Error | undefined) => void)[] = [];
+  readonly #held: ((failureOf: FailureOf) => void)[] = [];
   readonly asked: (readonly unknown[])[] = [];
 
   readerOf(merchant: string): Reader {
     return {
       query: async <Row>(statement: Statement<Row>) => {
-        this.asked.push(statement.values);
+        const { values } = statement;
+        this.asked.push(values);
         const rows = await database.readerOf(merchant).query(statement);
-        await new Promise<void>((resolve, reject) =>
-          this.#held.push((failure) => (failure === undefined ? resolve() : reject(failure))),
-        );
+        const failure = await new Promise<FailureOf>((resolve) => this.#held.push(resolve));
+        const error = failure(values.flat());
+        if (error !== undefined) throw error;
         return rows;
       },
     };
   }
 
-  /** Ends the queries under way, once there are so many. */
-  async end(count: number, failure?: Error): Promise<void> {
+  /** Comes back once so many queries have been answered by the database, and are held. */
+  async holds(count: number): Promise<void> {
     await expect.poll(() => this.#held.length).toBe(count);
-    for (const settle of this.#held.splice(0)) settle(failure);
+  }
+
+  /** Ends the queries under way, once there are so many. */
+  async end(count: number, failureOf: FailureOf = () => undefined): Promise<void> {
+    await this.holds(count);
+    for (const end of this.#held.splice(0)) end(failureOf);
   }
 }
 
@@ -72,10 +80,10 @@ describe('reads by ID', () => {
     const reads = readsOf(merchant);
     await rename(id, 'before');
     const earlier = nameOf(reads, merchant, id);
-    await expect.poll(() => line.asked.length).toBe(1);
+    await line.holds(1);
     await rename(id, 'between');
     const next = nameOf(reads, merchant, id);
-    await expect.poll(() => line.asked.length).toBe(2);
+    await line.holds(2);
     const waiting = nameOf(reads, merchant, id);
     await rename(id, 'after');
     const later = Array.from({ length: 20 }, () => nameOf(reads, merchant, id));
@@ -121,13 +129,33 @@ describe('reads by ID', () => {
     await rename(id, 'here');
     const { line, readsOf } = linedUp();
     const asked = Array.from({ length: 3 }, () => nameOf(readsOf(merchant), merchant, id));
-    await expect.poll(() => line.asked.length).toBe(1);
+    await line.holds(1);
     const failed = Promise.allSettled(asked);
-    await line.end(1, new Error('gone'));
+    await line.end(1, () => new Error('gone'));
     expect((await failed).map(({ status }) => status)).toEqual(asked.map(() => 'rejected'));
     const next = nameOf(readsOf(merchant), merchant, id);
     await line.end(1);
     expect(await next).toBe('here');
+  });
+
+  test('that meet a damaged record together are asked one by one', async () => {
+    const merchant = await given.merchant();
+    const ids = await Promise.all(Array.from({ length: 3 }, () => given.location(merchant)));
+    for (const id of ids) await rename(id, `name of ${id}`);
+    const { line, readsOf } = linedUp();
+    const asked = [...ids, ...ids].map((id) => nameOf(readsOf(merchant), merchant, id));
+    const ended = Promise.allSettled(asked);
+    const damaged = new DatabaseFailure('damaged', 'XX001', new Error('invalid page'));
+    const failureOf: FailureOf = (sought) => (sought.includes(ids[1]) ? damaged : undefined);
+    await line.end(1, failureOf);
+    await line.end(3, failureOf);
+    const each = ids.map((id, n) =>
+      n === 1
+        ? { status: 'rejected', reason: damaged }
+        : { status: 'fulfilled', value: `name of ${id}` },
+    );
+    expect(await ended).toEqual([...each, ...each]);
+    expect(line.asked).toHaveLength(4);
   });
 
   test('are asked in queries of a bounded size', async () => {

@@ -2,7 +2,7 @@
 // a third of what a read cost the service. A request joins only a query that is not sent yet, for
 // one under way may have an older snapshot than the request. Nothing is kept beyond its answer.
 
-import type { Reader, Reads, Statement } from '../core/statement.ts';
+import { DatabaseFailure, type Reader, type Reads, type Statement } from '../core/statement.ts';
 
 /** Two cost no more than one, and one that hangs does not hold up all. More share less. */
 const queriesInFlightMax = 2;
@@ -80,13 +80,19 @@ export class JointReads {
   }
 }
 
-async function ask({ reader, statementOf }: Group, batch: readonly Sought[]): Promise<void> {
+async function ask(group: Group, batch: readonly Sought[]): Promise<void> {
+  const ids = [...new Set(batch.map(({ id }) => id))];
   try {
-    const ids = [...new Set(batch.map(({ id }) => id))];
-    const rows = await reader.query(statementOf(ids));
+    const rows = await group.reader.query(group.statementOf(ids));
     const byId = new Map(rows.map((row) => [row.id, row]));
     for (const { id, resolve } of batch) resolve(byId.get(id));
   } catch (error) {
+    // A record on a damaged page must not keep the others from whoever asks for them.
+    if (ids.length > 1 && error instanceof DatabaseFailure && error.kind === 'damaged') {
+      const seekers = (id: string) => batch.filter((one) => one.id === id);
+      await Promise.all(ids.map((id) => ask(group, seekers(id))));
+      return;
+    }
     for (const { reject } of batch) reject(error);
   }
 }

@@ -7,6 +7,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Statement } from '../core/statement.ts';
+import { patienceOfWork } from './reach.ts';
 import { ensureServiceRole } from './role.ts';
 
 const migrationsDirectory = new URL('../../db/migrations/', import.meta.url);
@@ -87,7 +88,11 @@ async function asOwner<Result>(
   url: string,
   work: (client: pg.Client) => Promise<Result>,
 ): Promise<Result> {
-  const client = new pg.Client({ connectionString: url, application_name: 'tallybook' });
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'tallybook',
+    ...patienceOfWork,
+  });
   client.on('error', () => undefined);
   await client.connect();
   try {

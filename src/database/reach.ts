@@ -33,6 +33,13 @@ export const patienceOfLooks = {
   query_timeout: limits.requestDeadline,
 } as const;
 
+/** For connections whose statements may take hours: those whose network was lost are ended. */
+export const patienceOfWork = {
+  connectionTimeoutMillis: 5_000,
+  keepAlive: true,
+  keepAliveInitialDelayMillis: 10_000,
+} as const;
+
 const notYet = new Set([
   'ECONNREFUSED',
   'ECONNRESET',

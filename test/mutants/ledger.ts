@@ -169,13 +169,8 @@ const reads: readonly Mutant[] = [
     edits: [
       {
         file: jointReads,
-        from: 'async function ask({ reader, statementOf }: Group,',
-        to: 'async function ask({ reader, statementOf, waiting }: Group,',
-      },
-      {
-        file: jointReads,
         from: 'for (const { id, resolve } of batch) resolve(byId.get(id));',
-        to: `const late = waiting.filter(({ id }) => byId.has(id));
+        to: `const late = group.waiting.filter(({ id }) => byId.has(id));
     for (const { id, resolve } of [...batch, ...late]) resolve(byId.get(id));`,
       },
     ],

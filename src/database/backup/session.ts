@@ -3,6 +3,7 @@
 // when the command is interrupted, so that the private server is left to nobody.
 
 import pg from 'pg';
+import { patienceOfWork } from '../reach.ts';
 
 /** Parameters that only some versions of PostgreSQL have are set where they are. */
 const settings = `
@@ -24,7 +25,11 @@ export async function withSession<Result>(
   work: (client: pg.Client) => Promise<Result>,
 ): Promise<Result> {
   signal?.throwIfAborted();
-  const client = new pg.Client({ connectionString: url, application_name: 'tallybook' });
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'tallybook',
+    ...patienceOfWork,
+  });
   client.on('error', () => undefined);
   const end = () => void client.end().catch(() => undefined);
   signal?.addEventListener('abort', end);

@@ -1,7 +1,7 @@
 // Connections to the private server, over its Unix socket. Every client has a listener for
 // errors: without one, a server that dies takes this process along.
 
-import { Client } from 'pg';
+import { Client, type QueryConfig } from 'pg';
 import { type Cluster, OWNER_ROLE } from './cluster.ts';
 
 export interface Keeper {
@@ -14,6 +14,10 @@ export interface Keeper {
 const KEEPER_NAME = 'tallybook keeper';
 const DATABASE = 'tallybook';
 const SERVICE_ROLE = 'tallybook_service';
+/** A frozen server would be waited for without end. */
+const CONNECT_LIMIT_MS = 10_000;
+/** Asked at the end of a process, behind the 8.5 s that its requests may take. */
+const COUNT_LIMIT_MS = 3_000;
 
 export function ownerUrl(cluster: Cluster): string {
   return url(OWNER_ROLE, cluster.passwords.owner, cluster.socketDirectory);
@@ -42,7 +46,7 @@ export async function connectKeeper(cluster: Cluster): Promise<Keeper> {
     database: 'postgres',
     ssl: false,
     application_name: KEEPER_NAME,
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: CONNECT_LIMIT_MS,
   });
   client.on('error', () => {
     // The end of the connection is what counts, and "end" tells it.
@@ -64,13 +68,17 @@ export async function makeDatabase(client: Client): Promise<void> {
   if (found.rowCount === 0) await client.query(`create database ${DATABASE}`);
 }
 
+/** @throws Error when the server does not say so in time: see `isSilence`. */
 export async function otherClients(client: Client): Promise<{ keepers: number; all: number }> {
-  const { rows } = await client.query<{ keepers: number; all: number }>(
-    `select count(*)::int as "all",
-            count(*) filter (where application_name = $1)::int as keepers
-       from pg_stat_activity
-      where backend_type = 'client backend' and pid <> pg_backend_pid()`,
-    [KEEPER_NAME],
-  );
+  // Known to the driver for a single query, but not to its types.
+  const query: QueryConfig & { query_timeout: number } = {
+    text: `select count(*)::int as "all",
+                  count(*) filter (where application_name = $1)::int as keepers
+             from pg_stat_activity
+            where backend_type = 'client backend' and pid <> pg_backend_pid()`,
+    values: [KEEPER_NAME],
+    query_timeout: COUNT_LIMIT_MS,
+  };
+  const { rows } = await client.query<{ keepers: number; all: number }>(query);
   return rows[0] ?? { keepers: 0, all: 0 };
 }

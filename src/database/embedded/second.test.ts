@@ -35,11 +35,15 @@ async function serve(): Promise<ServiceProcess> {
 
 /** Servers, not their children, that work in the directory. */
 function postmasters(): number[] {
-  const there = readdirSync('/proc')
+  const there = processes();
+  return there.filter((pid) => !there.includes(parentOf(pid)));
+}
+
+function processes(): number[] {
+  return readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry))
     .map(Number)
     .filter(worksThere);
-  return there.filter((pid) => !there.includes(parentOf(pid)));
 }
 
 function worksThere(pid: number): boolean {
@@ -121,4 +125,19 @@ test('what a loss of power leaves, a pid file of nobody, does not hinder a start
   const again = await serve();
   expect(await isReady(again)).toBe(true);
   expect(postmasters()).not.toContain(pid);
+});
+
+test('a frozen server keeps no process from ending', async () => {
+  const service = await serve();
+  const frozen = processes();
+  for (const pid of frozen) process.kill(pid, 'SIGSTOP');
+  const toldAt = performance.now();
+  const code = await service.end();
+  const took = performance.now() - toldAt;
+  for (const pid of frozen) process.kill(pid, 'SIGCONT');
+  expect(code).toBe(0);
+  expect(took).toBeLessThan(12_000);
+  expect(service.log()).toContain('it does not say whether others use it');
+  const again = await serve();
+  expect(await isReady(again)).toBe(true);
 });

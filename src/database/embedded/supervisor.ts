@@ -4,6 +4,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
+import { isSilence } from '../failure.ts';
 import type { Cluster } from './cluster.ts';
 import { connectKeeper, otherClients } from './connection.ts';
 import { type Joined, type JoinOptions, joinServer, type Log } from './join.ts';
@@ -115,8 +116,9 @@ export class Supervisor {
     // Without its pid file, which somebody removed, it cannot be found; our own child it still is.
     const lives = running !== undefined || (launch !== undefined && launch.failure() === undefined);
     const others = lives ? await this.#others() : 0;
-    if (lives && others > 0) {
-      this.#options.log({ others }, 'PostgreSQL is left running: others are connected');
+    if (others === undefined || others > 0) {
+      const reason = others ? 'others are connected' : 'it does not say whether others use it';
+      this.#options.log({ others }, `PostgreSQL is left running: ${reason}`);
       return;
     }
     if (running) await shutDown(this.#cluster, running.pid);
@@ -128,21 +130,22 @@ export class Supervisor {
     this.#options.log({}, 'PostgreSQL is stopped');
   }
 
-  /** Connections other than ours; ours is closed. */
-  async #others(): Promise<number> {
+  /** Connections other than ours; ours is closed. Undefined: nobody knows, so the server stays. */
+  async #others(): Promise<number | undefined> {
     try {
       const count = await remainingClients(this.#joined.keeper.client);
       await this.#joined.keeper.client.end();
       return count;
-    } catch {
+    } catch (error) {
+      if (isSilence(error)) return undefined;
       // Our connection is gone: a fresh one tells.
     }
     try {
       const { client } = await connectKeeper(this.#cluster);
       return await remainingClients(client).finally(() => client.end());
     } catch (error) {
-      // 57P03: starting up, so nobody is connected. Else nobody knows, and the server stays.
-      return error instanceof Error && 'code' in error && error.code === '57P03' ? 0 : 1;
+      // 57P03: starting up, so nobody is connected.
+      return error instanceof Error && 'code' in error && error.code === '57P03' ? 0 : undefined;
     }
   }
 
