@@ -1,19 +1,15 @@
 import { defineConfig } from 'vitest/config';
 
-// What measures time or starts many processes runs by itself, after everything else: on two cores
+// What measures time or takes the whole machine runs by itself, after everything else: on two cores
 // a neighbour's load would blur what it proves.
 const alone = [
   'test/processes.test.ts',
-  'test/lifecycle.test.ts',
-  'test/revocation.test.ts',
   'test/rate-limits.test.ts',
   'test/work.test.ts',
   'test/chaos/chaos.test.ts',
   'test/wire/crowds.test.ts',
   'test/wire/mutated.test.ts',
-  'test/failpoints/kill.test.ts',
   'src/access/rate/limiter.test.ts',
-  'src/database/embedded/**/*.test.ts',
 ];
 
 export default defineConfig({

@@ -34,7 +34,8 @@ async function extentOf(node: FaultyNode, side: Side, kind = adjustment): Promis
   return node.proxy.passed[side];
 }
 
-describe.each(sides)(`a connection cut %s (${extent})`, (side) => {
+// At the same time: each has a node of its own, and most of it is waiting.
+describe.concurrent.each(sides)(`a connection cut %s (${extent})`, (side) => {
   test.each(kinds)(
     'at any byte of $name: what was only read is 503, what was begun is done',
     {
@@ -45,7 +46,7 @@ describe.each(sides)(`a connection cut %s (${extent})`, (side) => {
       // Twice: the first one opens the connections.
       await extentOf(node, side, kind);
       const last = await extentOf(node, side, kind);
-      for (const bytes of sampled(last, kind === adjustment ? 10 : 4)) {
+      for (const bytes of sampled(last, kind === adjustment ? 20 : 10)) {
         const { write, answer, cut } = await send(node, side, bytes, kind);
         const what = `${bytes} of ${last} bytes ${side}, in ${cut?.exchange}`;
         // Who has got all of an answer does not need its connection any more.
@@ -69,7 +70,7 @@ describe.each(sides)(`a connection cut %s (${extent})`, (side) => {
     const fresh = await stand.node();
     const last = await extentOf(fresh, side);
     await fresh.stop();
-    for (const bytes of sampled(last, 5)) {
+    for (const bytes of sampled(last, 10)) {
       const node = await stand.node();
       const { write, answer, cut } = await send(node, side, bytes);
       await node.stop();
@@ -96,7 +97,7 @@ describe.each(sides)(`a connection cut %s (${extent})`, (side) => {
     await replay();
     await replay();
     const last = node.proxy.passed[side];
-    for (const bytes of sampled(last, 5)) {
+    for (const bytes of sampled(last, 10)) {
       const answer = await replay(bytes);
       const what = `${bytes} of ${last} bytes ${side}, in ${node.proxy.cutIn?.exchange}`;
       const isAnswered = side === 'toService' && node.proxy.cutIn?.isWhole === true;

@@ -15,16 +15,21 @@ import {
 import { type FaultyNode, isReplay, Stand, summaryOf } from './stand.ts';
 
 let stand: Stand;
-let node: FaultyNode;
 
 beforeAll(async () => {
   stand = await Stand.open();
-  node = await stand.node();
 });
-afterAll(async () => {
-  await node.stop();
-  await stand.close();
-});
+afterAll(() => stand.close());
+
+/** A node for the tests of one group, which come one after the other. */
+function ownNode(): { readonly node: FaultyNode } {
+  const own = {} as { node: FaultyNode };
+  beforeAll(async () => {
+    own.node = await stand.node();
+  });
+  afterAll(() => own.node.stop());
+  return own;
+}
 
 /** A fault for exchanges of one name: from the `nth` on, `times` times. */
 function at(exchange: string, fault: Fault, { nth = 1, times = 1 } = {}) {
@@ -86,24 +91,26 @@ const pointsOf = (way: Way, choose: typeof chosenAt): Point[] =>
     .map((exchange) => ({ exchange, chosen: choose(way.kind, exchange) }))
     .filter(({ chosen }) => chosen.length > 0);
 
-describe.each(kinds.flatMap(waysOf))(`$name (${extent})`, (way) => {
+// The groups at the same time: most of each is waiting.
+describe.concurrent.each(kinds.flatMap(waysOf))(`$name (${extent})`, (way) => {
   const { kind } = way;
+  const own = ownNode();
 
-  test('waits for these exchanges and no others', async () => {
-    const { write, answer } = await send(way, node, () => undefined);
+  test.sequential('waits for these exchanges and no others', async () => {
+    const { write, answer } = await send(way, own.node, () => undefined);
     expect([answer.status, isReplay(answer)]).toEqual([kind.status, way.isReplay]);
-    expect(node.proxy.seen.filter((name) => name !== 'connect')).toEqual(way.exchanges);
+    expect(own.node.proxy.seen.filter((name) => name !== 'connect')).toEqual(way.exchanges);
     await stand.mustSettle(write, way.name, answer);
   });
 
-  test.each(pointsOf(way, chosenAt))(
+  test.sequential.each(pointsOf(way, chosenAt))(
     'is answered rightly whatever happens once at $exchange',
     {
       timeout,
     },
     async ({ exchange, chosen }) => {
       for (const [name, fault] of chosen) {
-        const sent = await send(way, node, at(exchange, fault));
+        const sent = await send(way, own.node, at(exchange, fault));
         expect([name, summaryOf(sent.answer)]).toEqual([name, answerTo(kind, exchange, name)]);
         await mustFit(sent, way, name);
       }
@@ -114,13 +121,13 @@ describe.each(kinds.flatMap(waysOf))(`$name (${extent})`, (way) => {
 
   if (repeatable.length === 0) return;
 
-  test('is answered rightly whatever happens each time', {
+  test.sequential('is answered rightly whatever happens each time', {
     timeout,
   }, async () => {
     for (const { exchange, chosen } of repeatable) {
       for (const [name, fault] of chosen) {
         const what = `${name} at ${exchange}`;
-        const sent = await send(way, node, at(exchange, fault, { times: 100 }));
+        const sent = await send(way, own.node, at(exchange, fault, { times: 100 }));
         const expected = answerToRepeated(kind, exchange, name);
         expect([what, summaryOf(sent.answer)]).toEqual([what, expected]);
         await mustFit(sent, way, what);
@@ -131,7 +138,7 @@ describe.each(kinds.flatMap(waysOf))(`$name (${extent})`, (way) => {
 
 const reasons = ['57014 query_canceled', 'XX000 internal_error', 'a reset before', 'a reset after'];
 
-describe.each([
+describe.concurrent.each([
   { way: first(adjustment), connections: 2, chosen: reasons },
   { way: overtaken(adjustment), connections: 4, chosen: sampleOf(reasons, 1) },
 ])(`a connection that $way.name (${extent})`, ({ way, connections, chosen }) => {
@@ -157,10 +164,11 @@ describe.each([
   });
 });
 
-describe.each(kinds)(`two requests with one key at the same time: $name (${extent})`, (kind) => {
+describe.concurrent.each(kinds)(`two requests with one key at once: $name (${extent})`, (kind) => {
+  const own = ownNode();
   const points = kind.batch.map((exchange) => ({ exchange, chosen: sampleOf(all, 1) }));
 
-  test.each(points)(
+  test.sequential.each(points)(
     'are done once, whatever happens to the first at $exchange',
     {
       timeout,
@@ -168,10 +176,11 @@ describe.each(kinds)(`two requests with one key at the same time: $name (${exten
     async ({ exchange, chosen }) => {
       for (const [name, fault] of chosen) {
         const write = await stand.newWrite(kind);
-        node.proxy.reset();
-        node.proxy.onExchange = at(exchange, fault);
-        const answers = await Promise.all([1, 2].map(() => stand.send(node.api, write)));
-        node.proxy.onExchange = () => undefined;
+        const { proxy, api } = own.node;
+        proxy.reset();
+        proxy.onExchange = at(exchange, fault);
+        const answers = await Promise.all([1, 2].map(() => stand.send(api, write)));
+        proxy.onExchange = () => undefined;
         const expected = [answerTo(kind, exchange, name), `${kind.status}`].sort();
         expect([name, ...answers.map(summaryOf).sort()]).toEqual([name, ...expected]);
         const isFirst = (one: Answer) => one.status === kind.status && !isReplay(one);

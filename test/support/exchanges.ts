@@ -47,6 +47,11 @@ export class ExchangeProxy extends Relay {
     client.on('close', () => this.#bridges.delete(bridge));
   }
 
+  /** How many connections there are. */
+  get connections(): number {
+    return this.#bridges.size;
+  }
+
   /** Nothing passes any more over the connections there are, and nobody is told. */
   abandon(): void {
     for (const bridge of this.#bridges) bridge.abandon();

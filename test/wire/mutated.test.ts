@@ -14,7 +14,7 @@ import { faultsOf } from './answer.ts';
 import { mutatedBatch } from './mutate.ts';
 
 const seed = Number(process.env.TALLYBOOK_TEST_SEED ?? Date.now() % 1_000_000);
-const total = Number(process.env.TALLYBOOK_TEST_MUTATIONS ?? 5_000);
+const total = Number(process.env.TALLYBOOK_TEST_MUTATIONS ?? 10_000);
 const batchSize = 8;
 const lanes = 32;
 
