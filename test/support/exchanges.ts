@@ -4,6 +4,7 @@
 // fault can be put before or behind every single thing that a write waits for.
 
 import type { Socket } from 'node:net';
+import { type Message, Messages, statementOf } from './messages.ts';
 import { Relay } from './proxy.ts';
 
 export type Fault =
@@ -250,42 +251,6 @@ function insteadOf(fault: Fault): string | undefined {
   return `do $$ begin
     raise exception 'failpoint' using errcode = '${sqlstate}', constraint = '${constraint}';
   end $$`;
-}
-
-interface Message {
-  readonly type: string;
-  readonly bytes: Buffer;
-}
-
-/** Cuts a stream into messages: a letter and a length each, but for a client's first. */
-class Messages {
-  #rest: Buffer = Buffer.alloc(0);
-  #isFirst: boolean;
-
-  constructor(isFromClient: boolean) {
-    this.#isFirst = isFromClient;
-  }
-
-  *take(bytes: Buffer): Generator<Message> {
-    this.#rest = Buffer.concat([this.#rest, bytes]);
-    for (;;) {
-      const offset = this.#isFirst ? 0 : 1;
-      if (this.#rest.length < offset + 4) return;
-      const end = offset + this.#rest.readUInt32BE(offset);
-      if (this.#rest.length < end) return;
-      const message = this.#rest.subarray(0, end);
-      this.#rest = this.#rest.subarray(end);
-      const type = this.#isFirst ? 'start-up' : String.fromCharCode(message[0] ?? 0);
-      this.#isFirst = false;
-      yield { type, bytes: message };
-    }
-  }
-}
-
-/** Bind: a portal, then the prepared statement, each ended by a zero. */
-function statementOf(bind: Buffer): string {
-  const start = bind.indexOf(0, 5) + 1;
-  return bind.toString('utf8', start, bind.indexOf(0, start));
 }
 
 function query(text: string): Buffer {
