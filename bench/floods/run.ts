@@ -4,6 +4,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { type LoadGenerator, startLoad } from '../load/generator.ts';
 import type { LoadPlan } from '../load/template.ts';
@@ -23,6 +24,7 @@ const tills = 100;
 const seconds = 5;
 const connections = 64;
 const excess = 5;
+const spending = 10;
 const bars = { p99Ratio: 2, goodput: 0.8, megabytes: 512, recoverySeconds: 5, stormMs: 5_000 };
 
 const ending = new Ending();
@@ -47,9 +49,10 @@ interface Flood {
   readonly owner: pg.Client;
   readonly service: BenchService;
   readonly load: LoadGenerator;
-  /** Ten shops without limits, and one that has the limits of everybody. */
+  /** Ten shops without limits; one, and ten, that have the limits of everybody. */
   readonly shops: MerchantGroup;
   readonly noisy: MerchantGroup;
+  readonly crowd: MerchantGroup;
   restart(): Promise<BenchService>;
 }
 
@@ -59,7 +62,8 @@ async function main(): Promise<void> {
   const { owner, serviceUrl } = await ending.started(startDatabase(directory, {}));
   const shops = await addProducts(owner, await createMerchants(owner, 10), 500);
   const noisy = await addProducts(owner, await createMerchants(owner, 1), 500);
-  await giveUsualLimits(owner, noisy);
+  const crowd = await addProducts(owner, await createMerchants(owner, 10), 500);
+  for (const group of [noisy, crowd]) await giveUsualLimits(owner, group);
   await settle(owner);
   const load = startLoad(directory, undefined);
   ending.add(() => load.stop());
@@ -67,7 +71,7 @@ async function main(): Promise<void> {
   const service = await ending.started(startService(fixed));
   const port = Number(new URL(service.origin).port);
   const restart = () => ending.started(startService({ ...fixed, port }));
-  const flood: Flood = { owner, service, load, shops, noisy, restart };
+  const flood: Flood = { owner, service, load, shops, noisy, crowd, restart };
   const calm = await crowds(flood);
   await excessive(flood, calm);
   const megabytes = Math.round((peakBytes(service.pid) ?? 0) / 1_024 ** 2);
@@ -107,10 +111,12 @@ async function crowds({ service: { origin }, shops }: Flood): Promise<Observed> 
 }
 
 /** Five times the clients that it takes to keep the service busy. */
-async function excessive({ service: { origin }, load, shops, noisy }: Flood, calm: Observed) {
+async function excessive({ service: { origin }, load, ...groups }: Flood, calm: Observed) {
+  const { shops, noisy, crowd } = groups;
   const plan = mixed(shops);
   const till = (length = seconds) => steady(origin, plan, tills, length);
-  const flood = (by: LoadPlan, clients: number) => load.run(origin, by, clients, seconds + 2);
+  const flood = (by: LoadPlan, clients: number, before = 0) =>
+    load.run(origin, by, clients, before + seconds + 2);
   const full = await load.run(origin, plan, connections, seconds);
   const capacity = perSecond(full);
   say(`capacity, by ${connections} clients`, `${capacity.toFixed(0)} requests/s`);
@@ -118,8 +124,19 @@ async function excessive({ service: { origin }, load, shops, noisy }: Flood, cal
   sayObserved('the tills at capacity', busy);
   const [besideOne] = await Promise.all([till(), flood(mixed(noisy), excess * connections)]);
   sayObserved(`beside ${excess} times the clients, of a shop over its limits`, besideOne, busy);
+  // What a shop may ask at once is spent by then: ten times 1,000 requests.
+  const spent = sleep(1_000 * spending).then(() => till());
+  const [besideTen] = await Promise.all([
+    spent,
+    flood(mixed(crowd), excess * connections, spending),
+  ]);
+  sayObserved(
+    `beside ${excess} times the clients, of ten shops over their limits`,
+    besideTen,
+    busy,
+  );
   const [besideAll, flooded] = await Promise.all([till(), flood(plan, excess * connections)]);
-  sayObserved(`beside ${excess} times the clients, of all shops`, besideAll, busy);
+  sayObserved(`beside ${excess} times the clients, of all shops, without limits`, besideAll, busy);
   const goodput = perSecond(flooded) / capacity;
   say('what is served of that, of the capacity', goodput.toFixed(2), goodput >= bars.goodput);
   const recovery = await recoverySeconds(till, calm);
