@@ -1,9 +1,13 @@
 // What a run of the benchmark may be told on its command line. Everything is bounded, so that no
 // run takes a machine for longer than one can wait.
 
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { caseNames } from './cases/cases.ts';
 import { type GeneratorName, generators } from './load/generator.ts';
+
+/** Where runs leave what they found. */
+export const resultsDirectory = fileURLToPath(new URL('./results/', import.meta.url));
 
 /** How much is measured, and how often. */
 export interface Pace {

@@ -5,11 +5,12 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { plotsOf } from './document/plots.ts';
+import { resultsDirectory } from './options.ts';
 import { barsTable } from './print/bars.ts';
 import { growthTable, pagesTable, sizesTable } from './print/growth.ts';
 import { factsOf } from './print/print.ts';
 import { tableOf } from './print/table.ts';
-import { type RunResults, resultsDirectory } from './results.ts';
+import type { RunResults } from './results.ts';
 
 const page = fileURLToPath(new URL('../docs/performance.md', import.meta.url));
 const plots = fileURLToPath(new URL('../docs/performance/', import.meta.url));

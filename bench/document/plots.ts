@@ -1,8 +1,9 @@
 // Which plots the document has, and what of a run each shows.
 
+import type { Comparison } from '../comparison.ts';
 import { short } from '../print/growth.ts';
 import { decimals, whole } from '../print/markdown.ts';
-import type { Comparison, RunResults } from '../results.ts';
+import type { RunResults } from '../results.ts';
 import { type BarRow, barChart, panelChart } from './charts.ts';
 
 /** By file name. */

@@ -1,10 +1,16 @@
 // What the service is meant to reach, and whether it did. A bar that is missed is no fault of the
 // run: it is printed, with by how much.
 
-import type { Comparison, RunResults } from '../results.ts';
+import type { Comparison } from '../comparison.ts';
+import type { CaseResults } from '../parts/case-part.ts';
+import type { GrowthResults } from '../parts/growth-part.ts';
 
 /** What bars are judged by. */
-export type Judged = Pick<RunResults, 'cases' | 'growth' | 'drivers'>;
+export interface Judged {
+  readonly cases: CaseResults | undefined;
+  readonly growth: GrowthResults | undefined;
+  readonly drivers: { readonly raw: string };
+}
 
 interface Value {
   /** What it was measured on, where a bar has several. */

@@ -3,9 +3,9 @@
 import { type Case, type Pair, planOf } from '../cases/case.ts';
 import { bareCase, caseNames, casesOfMany, casesOfOne, chosen, isReplay } from '../cases/cases.ts';
 import { useKeys } from '../cases/used-keys.ts';
+import { type Comparison, compare, type Series } from '../comparison.ts';
 import { LedgerWatch, together, type Verdict, verified } from '../judge/verdict.ts';
 import type { Options } from '../options.ts';
-import { type Comparison, compare, type Series } from '../results.ts';
 import { Client } from '../setup/client.ts';
 import { addProducts, settle } from '../setup/data.ts';
 import { createMerchants, hotProduct, type MerchantGroup, single } from '../setup/merchants.ts';

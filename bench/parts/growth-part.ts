@@ -4,11 +4,11 @@
 import type { Pair } from '../cases/case.ts';
 import { casesOfOne, chosen, isReplay } from '../cases/cases.ts';
 import { useKeys } from '../cases/used-keys.ts';
+import { type Comparison, compare, type Series } from '../comparison.ts';
 import { type Extent, extentOf, grow } from '../growth/grow.ts';
 import { comparePages, type PageComparison } from '../growth/pages.ts';
 import { LedgerWatch, together, type Verdict, verified } from '../judge/verdict.ts';
 import type { Options } from '../options.ts';
-import { type Comparison, compare, type Series } from '../results.ts';
 import { settle } from '../setup/data.ts';
 import { createMerchants } from '../setup/merchants.ts';
 import type { Stage } from '../stage.ts';

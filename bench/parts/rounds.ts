@@ -2,12 +2,12 @@
 // raw figures in turn, so that what disturbs the machine for a while disturbs all of them.
 
 import { type Case, planOf, rawOf } from '../cases/case.ts';
+import type { Sample, Series } from '../comparison.ts';
 import type { LoadGenerator } from '../load/generator.ts';
 import type { Measured } from '../measure.ts';
 import type { Pace } from '../options.ts';
 import type { RawDriver } from '../raw/driver.ts';
 import type { RawWork } from '../raw/statement.ts';
-import type { Sample, Series } from '../results.ts';
 import { familyProcessorMs, processorMs, residentBytes } from '../setup/usage.ts';
 
 /** A process that answers HTTP. */

@@ -1,6 +1,6 @@
 // The results as a table that reads well in a terminal and is also Markdown, to be pasted.
 
-import type { Comparison } from '../results.ts';
+import type { Comparison } from '../comparison.ts';
 import { decimals, markdown, megabytes, whole } from './markdown.ts';
 
 const headOf = (raw: string) => [
