@@ -14,6 +14,8 @@ const hour = 3_600_000;
 const year = 365 * 24 * hour;
 const jumps = [hour, -hour, 10 * year, -10 * year, 0];
 
+const preload = fileURLToPath(new URL('./support/clock-jumping.mjs', import.meta.url));
+
 let db: TestDatabase;
 let given: Given;
 let nodes: ServiceProcess[] = [];
@@ -29,7 +31,6 @@ beforeAll(async () => {
   merchant = await given.merchant();
   location = await given.location(merchant);
   products = [await given.product(merchant), await given.product(merchant)];
-  const preload = fileURLToPath(new URL('./support/clock-jumping.mjs', import.meta.url));
   nodes = await Promise.all([
     startProcess(db, { NODE_OPTIONS: `--import ${preload}` }),
     startProcess(db),
@@ -103,6 +104,19 @@ describe('a clock that jumps', () => {
     }
     await expectSound();
   }, 60_000);
+});
+
+test.each([
+  { jumps: '0', warned: undefined },
+  { jumps: '1', warned: 'is 3600 s ahead of' },
+  { jumps: '2', warned: 'is 3600 s behind' },
+])('a start with a clock that is off says so ($jumps)', async ({ jumps, warned }) => {
+  const env = { NODE_OPTIONS: `--import ${preload}`, TALLYBOOK_TEST_JUMPS: jumps };
+  const node = await startProcess(db, env);
+  await node.end();
+  const lines = node.log().split('\n');
+  const warnings = lines.filter((line) => line.includes("this node's clock"));
+  expect(warnings).toEqual(warned === undefined ? [] : [expect.stringContaining(warned)]);
 });
 
 async function expectSaneWaits(api: Api): Promise<void> {

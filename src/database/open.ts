@@ -9,7 +9,7 @@ import { isInitialised } from './embedded/directory.ts';
 import { startEmbeddedServer } from './embedded/server.ts';
 import { migrate, readMigrations } from './migrate.ts';
 import { type Found, findDatabase, reasonOf } from './reach.ts';
-import { assertDurable, assertSafe } from './safety.ts';
+import { assertDurable, assertSafe, clockLead } from './safety.ts';
 import { keptSecret, newSecret } from './secret.ts';
 
 /** The operator's own small transactions need a connection besides the workers. */
@@ -66,6 +66,8 @@ export interface Store {
 }
 
 const commandPatience = 10_000;
+/** In seconds. With NTP clocks are well within a second of each other. */
+const clockLeadMax = 5;
 
 /**
  * @throws UsageError when the configuration lacks something; Error when the database cannot be
@@ -205,7 +207,15 @@ async function prepare(
     applied = await migrateOrExplain(server, found.isOwner, log, migrationDeed);
   }
   await assertSafe(server.serviceUrl, known);
+  await warnOfClock(server.serviceUrl, log);
   return { applied, schemaVersion: known };
+}
+
+async function warnOfClock(serviceUrl: string, log: Log): Promise<void> {
+  const seconds = await clockLead(serviceUrl);
+  if (Math.abs(seconds) <= clockLeadMax) return;
+  const where = `${Math.abs(Math.round(seconds))} s ${seconds > 0 ? 'ahead of' : 'behind'}`;
+  log.warn({}, `this node's clock is ${where} the database's: the times it writes will be off`);
 }
 
 async function find(

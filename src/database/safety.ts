@@ -56,10 +56,32 @@ export async function assertSafe(serviceUrl: string, schemaVersion: number): Pro
   ]);
 }
 
+/**
+ * How far this node's clock is ahead of the database's, in seconds. Within the time that asking
+ * takes the two count as equal.
+ */
+export async function clockLead(serviceUrl: string): Promise<number> {
+  return look(serviceUrl, async (client) => {
+    const before = Date.now();
+    const { rows } = await client.query<{ at: string }>(
+      'select extract(epoch from clock_timestamp()) * 1000 as at',
+    );
+    const at = Number(rows[0]?.at);
+    return (Math.max(0, before - at) + Math.min(0, Date.now() - at)) / 1_000;
+  });
+}
+
 async function judge(
   url: string,
   faultsOf: (client: pg.Client, found: Found) => Promise<readonly string[]>,
 ): Promise<void> {
+  const faults = await look(url, async (client) => faultsOf(client, await settingsOf(client)));
+  if (faults.length > 0) {
+    throw new Error(`this database is not safe to use: ${faults.join('; ')}`);
+  }
+}
+
+async function look<Seen>(url: string, see: (client: pg.Client) => Promise<Seen>): Promise<Seen> {
   const client = new pg.Client({
     connectionString: url,
     application_name: 'tallybook',
@@ -68,16 +90,13 @@ async function judge(
   client.on('error', () => undefined);
   await client.connect();
   try {
-    const faults = await faultsOf(client, await look(client));
-    if (faults.length > 0) {
-      throw new Error(`this database is not safe to use: ${faults.join('; ')}`);
-    }
+    return await see(client);
   } finally {
     await client.end();
   }
 }
 
-async function look(client: pg.Client): Promise<Found> {
+async function settingsOf(client: pg.Client): Promise<Found> {
   const { rows } = await client.query<{ name: string; value: string; source: string }>(
     `select lower(name) as name, setting as value, source from pg_settings
      where lower(name) = any ($1)`,
