@@ -144,7 +144,7 @@ describe('two processes on one database', () => {
       [products],
     );
     expect(drift).toEqual({ n: 0 });
-  });
+  }, 90_000);
 });
 
 describe('a process frozen under load', () => {

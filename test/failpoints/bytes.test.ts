@@ -34,9 +34,9 @@ async function extentOf(node: FaultyNode, side: Side, kind = adjustment): Promis
   return node.proxy.passed[side];
 }
 
-// At the same time: each has a node of its own, and most of it is waiting.
-describe.concurrent.each(sides)(`a connection cut %s (${extent})`, (side) => {
-  test.each(kinds)(
+describe.each(sides)(`a connection cut %s (${extent})`, (side) => {
+  // At the same time: each has a node of its own, and most of it is waiting.
+  test.concurrent.each(kinds)(
     'at any byte of $name: what was only read is 503, what was begun is done',
     {
       timeout,
@@ -67,7 +67,7 @@ describe.concurrent.each(sides)(`a connection cut %s (${extent})`, (side) => {
     },
   );
 
-  test('at any byte of a write that opens its connections: 503 or done', {
+  test.concurrent('at any byte of a write that opens its connections: 503 or done', {
     timeout,
   }, async () => {
     const fresh = await stand.node();
@@ -87,7 +87,7 @@ describe.concurrent.each(sides)(`a connection cut %s (${extent})`, (side) => {
     }
   });
 
-  test('at any byte of a replay is 503 at most, and changes nothing', {
+  test.concurrent('at any byte of a replay is 503 at most, and changes nothing', {
     timeout,
   }, async () => {
     const node = await stand.node();

@@ -91,48 +91,49 @@ const pointsOf = (way: Way, choose: typeof chosenAt): Point[] =>
     .map((exchange) => ({ exchange, chosen: choose(way.kind, exchange) }))
     .filter(({ chosen }) => chosen.length > 0);
 
-// The groups at the same time: most of each is waiting.
-describe.concurrent.each(kinds.flatMap(waysOf))(`$name (${extent})`, (way) => {
-  const { kind } = way;
-  const own = ownNode();
+// Groups at the same time, a few: most of each is waiting.
+describe.each(kinds)('$name', (kind) => {
+  describe.concurrent.each(waysOf(kind))(`$name (${extent})`, (way) => {
+    const own = ownNode();
 
-  test.sequential('waits for these exchanges and no others', async () => {
-    const { write, answer } = await send(way, own.node, () => undefined);
-    expect([answer.status, isReplay(answer)]).toEqual([kind.status, way.isReplay]);
-    expect(own.node.proxy.seen.filter((name) => name !== 'connect')).toEqual(way.exchanges);
-    await stand.mustSettle(write, way.name, answer);
-  });
+    test.sequential('waits for these exchanges and no others', async () => {
+      const { write, answer } = await send(way, own.node, () => undefined);
+      expect([answer.status, isReplay(answer)]).toEqual([kind.status, way.isReplay]);
+      expect(own.node.proxy.seen.filter((name) => name !== 'connect')).toEqual(way.exchanges);
+      await stand.mustSettle(write, way.name, answer);
+    });
 
-  test.sequential.each(pointsOf(way, chosenAt))(
-    'is answered rightly whatever happens once at $exchange',
-    {
+    test.sequential.each(pointsOf(way, chosenAt))(
+      'is answered rightly whatever happens once at $exchange',
+      {
+        timeout,
+      },
+      async ({ exchange, chosen }) => {
+        for (const [name, fault] of chosen) {
+          const sent = await send(way, own.node, at(exchange, fault));
+          expect([name, summaryOf(sent.answer)]).toEqual([name, answerTo(kind, exchange, name)]);
+          await mustFit(sent, way, name);
+        }
+      },
+    );
+
+    const repeatable = pointsOf(way, passingAt);
+
+    if (repeatable.length === 0) return;
+
+    test.sequential('is answered rightly whatever happens each time', {
       timeout,
-    },
-    async ({ exchange, chosen }) => {
-      for (const [name, fault] of chosen) {
-        const sent = await send(way, own.node, at(exchange, fault));
-        expect([name, summaryOf(sent.answer)]).toEqual([name, answerTo(kind, exchange, name)]);
-        await mustFit(sent, way, name);
+    }, async () => {
+      for (const { exchange, chosen } of repeatable) {
+        for (const [name, fault] of chosen) {
+          const what = `${name} at ${exchange}`;
+          const sent = await send(way, own.node, at(exchange, fault, { times: 100 }));
+          const expected = answerToRepeated(kind, exchange, name);
+          expect([what, summaryOf(sent.answer)]).toEqual([what, expected]);
+          await mustFit(sent, way, what);
+        }
       }
-    },
-  );
-
-  const repeatable = pointsOf(way, passingAt);
-
-  if (repeatable.length === 0) return;
-
-  test.sequential('is answered rightly whatever happens each time', {
-    timeout,
-  }, async () => {
-    for (const { exchange, chosen } of repeatable) {
-      for (const [name, fault] of chosen) {
-        const what = `${name} at ${exchange}`;
-        const sent = await send(way, own.node, at(exchange, fault, { times: 100 }));
-        const expected = answerToRepeated(kind, exchange, name);
-        expect([what, summaryOf(sent.answer)]).toEqual([what, expected]);
-        await mustFit(sent, way, what);
-      }
-    }
+    });
   });
 });
 

@@ -63,12 +63,17 @@ export class Stand {
   }
 
   async #node(): Promise<FaultyNode> {
+    for (;;) {
+      const node = await this.#start();
+      if (await isConnected(node.proxy)) return node;
+      // On a busy machine it has given up, and asks again when it needs it.
+      await node.stop();
+    }
+  }
+
+  async #start(): Promise<FaultyNode> {
     const proxy = new ExchangeProxy(this.service.db.serviceUrl);
     const { api, stop } = await startNode(await proxy.listen());
-    // On a busy machine it may have given up its first attempt.
-    const isReady = () =>
-      proxy.connections === 1 && proxy.seen.length > 0 && proxy.unanswered === 0;
-    await vi.waitUntil(isReady, { interval: 2, timeout: 15_000 });
     return {
       api: api.as(this.token),
       proxy,
@@ -140,6 +145,12 @@ export class Stand {
     );
     expect(counts).toEqual({ pending: 0, doubled: 0, deadlocks: 0 });
   }
+}
+
+async function isConnected(proxy: ExchangeProxy): Promise<boolean> {
+  const isOpen = () => proxy.seen.length === 1 && proxy.unanswered === 0;
+  const hasOpened = vi.waitUntil(isOpen, { interval: 2, timeout: 3_000 }).then(() => true);
+  return (await hasOpened.catch(() => false)) && proxy.connections === 1;
 }
 
 export const isReplay = (answer: Answer): boolean =>
