@@ -81,10 +81,10 @@ export function createService(options: ServiceOptions): Service {
     ...(options.onBatch === undefined ? {} : { onBatch: options.onBatch }),
   });
   const submitter = new Submitter(dispatcher, readerOf);
-  const lastUses = new LastUses(database.writer);
+  const lastUses = new LastUses(database.errands);
   const limiter = new RateLimiter(database.leases);
-  const denials = new Denials(database.writer);
-  const deeds = new Deeds(database.writer);
+  const denials = new Denials(database.errands);
+  const deeds = new Deeds(database.errands);
   return {
     dispatcher,
     denials,
@@ -117,7 +117,7 @@ export function createService(options: ServiceOptions): Service {
         deadline: performance.now() + limits.requestDeadline,
       });
     },
-    oauthServer: oauthOnDemand({ secret: options.secret, ...database }),
+    oauthServer: oauthOnDemand({ ...database, secret: options.secret, writer: database.errands }),
     close: async () => {
       await limiter.close();
       await lastUses.close();

@@ -84,8 +84,7 @@ async function serveStore(
       if (denial !== undefined) service.denials.note(denial);
     },
   });
-  await server.fastify.listen({ host: config.host, port: config.port });
-  const metricsServer = await listenForMetrics(config, metrics);
+  const metricsServer = await listen(config, server, metrics);
   return {
     url: config.publicUrl ?? originOf(server),
     store,
@@ -99,6 +98,22 @@ async function serveStore(
     },
     abandon: () => store.abandon(),
   };
+}
+
+/** @returns what serves the metrics, if anything does. Nothing listens when it throws. */
+async function listen(
+  config: Config,
+  server: HttpServer,
+  metrics: Metrics,
+): Promise<Server | undefined> {
+  await server.fastify.listen({ host: config.host, port: config.port });
+  try {
+    return await listenForMetrics(config, metrics);
+  } catch (error) {
+    server.startDraining();
+    await server.fastify.close();
+    throw error;
+  }
 }
 
 /** @returns how much of its time (ms) is left. */
@@ -175,7 +190,9 @@ async function listenForMetrics(config: Config, metrics: Metrics): Promise<Serve
     });
   });
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    server.once('error', (cause) => {
+      reject(new Error(`TALLYBOOK_METRICS_PORT: ${cause.message}`, { cause }));
+    });
     server.listen(config.metricsPort, config.host, resolve);
   });
   return server;

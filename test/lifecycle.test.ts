@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -208,3 +210,17 @@ function isAlive(pid: number): boolean {
     return false;
   }
 }
+
+test('a service whose metrics have no port ends, and leaves nothing running', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  const directory = await mkdtemp(join(tmpdir(), 'tallybook-life-'));
+  const env = { TALLYBOOK_METRICS_PORT: String(port) };
+  await expect(serveProcess(['--data', directory], env)).rejects.toThrow(
+    /ended with 1: .*TALLYBOOK_METRICS_PORT: listen EADDRINUSE/s,
+  );
+  expect(await processesOn(directory)).toBe(0);
+  taken.close();
+  await rm(directory, { recursive: true, force: true });
+});

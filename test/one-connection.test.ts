@@ -76,7 +76,8 @@ beforeAll(async () => {
   service = await startService();
   node = await startNode(service.db.serviceUrl, (database: Database) => {
     only = new OnlyConnection(database.writer);
-    return { ...database, readerOf: () => only, reader: only, reserve: only, writer: only };
+    const all = { reader: only, reserve: only, writer: only, errands: only };
+    return { ...database, ...all, readerOf: () => only };
   });
 });
 afterAll(async () => {

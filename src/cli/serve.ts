@@ -34,7 +34,10 @@ async function serve(flags: ServeFlags): Promise<void> {
   const log = createLog(config.logLevel, writer);
   endOnUnexpected(log);
   const early = holdSignals(config);
-  const running = await start(config, log, () => writer.linesLost);
+  const running = await start(config, log, () => writer.linesLost).catch((error: unknown) => {
+    early.release();
+    throw error;
+  });
   if (early.isSignalled()) {
     await running.stop();
     return;
@@ -51,18 +54,20 @@ async function serve(flags: ServeFlags): Promise<void> {
 
 /**
  * While the private server starts, a signal has to wait: this process would be gone and the server
- * left running. Without one there is nothing to clean up.
+ * left running. Without one there is nothing to clean up. A second signal waits for nothing; what
+ * comes within half a second is the same Ctrl-C, passed on by npm.
  */
 function holdSignals({ storage }: Config): { isSignalled(): boolean; release(): void } {
-  let isSignalled = false;
+  let firstAt: number | undefined;
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   const onSignal = () => {
     if (storage.kind === 'external') process.exit(0);
-    isSignalled = true;
+    if (firstAt !== undefined && performance.now() - firstAt > 500) process.exit(1);
+    firstAt ??= performance.now();
   };
   for (const signal of signals) process.on(signal, onSignal);
   return {
-    isSignalled: () => isSignalled,
+    isSignalled: () => firstAt !== undefined,
     release: () => {
       for (const signal of signals) process.removeListener(signal, onSignal);
     },

@@ -1,7 +1,7 @@
 // Connections to PostgreSQL: a pool for reads, which merchants share by turns, a small reserve for
 // authentication and health so that slow reads cannot lock everyone out, one connection per write
-// worker, and one for rate limits. Every connection has an error listener for its whole life:
-// without it a crash of the database ends this process.
+// worker, one for rate limits, and two for errands. Every connection has an error listener for its
+// whole life: without it a crash of the database ends this process.
 
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -29,6 +29,8 @@ export interface Database {
   readonly writer: Writer;
   /** For rate limits, which wait for nobody's writes. */
   readonly leases: Writer;
+  /** For small transactions of no merchant's queue: tokens, denials. No write waits for them. */
+  readonly errands: Writer;
   /** Connections in use, idle and waited for, for the metrics. */
   usage(): { readonly total: number; readonly idle: number; readonly waiting: number };
   close(): Promise<void>;
@@ -42,6 +44,7 @@ export interface ConnectOptions {
 
 export const readConnections = Math.min(4 * availableParallelism() + 4, limits.readConnectionsMax);
 const reserveConnections = 2;
+const errandConnections = 2;
 
 export function connectDatabase(options: ConnectOptions): Database {
   const way = new Way(options.onError ?? (() => undefined));
@@ -50,7 +53,8 @@ export function connectDatabase(options: ConnectOptions): Database {
   const reserve = openPool(options.url, reserveConnections, false, way);
   const writes = openPool(options.url, options.writers, true, way);
   const leases = openPool(options.url, 1, true, way);
-  const pools = [reads, reserve, writes, leases];
+  const errands = openPool(options.url, errandConnections, true, way);
+  const pools = [reads, reserve, writes, leases, errands];
   const sum = (count: (pool: pg.Pool) => number) =>
     pools.map(count).reduce((total, one) => total + one, 0);
   return {
@@ -59,6 +63,7 @@ export function connectDatabase(options: ConnectOptions): Database {
     reserve: poolReader(reserve, way),
     writer: poolWriter(writes, way),
     leases: poolWriter(leases, way),
+    errands: poolWriter(errands, way),
     usage: () => ({
       total: sum((pool) => pool.totalCount),
       idle: sum((pool) => pool.idleCount),

@@ -12,9 +12,6 @@ import { type Found, findDatabase, reasonOf } from './reach.ts';
 import { assertDurable, assertSafe, clockLead } from './safety.ts';
 import { keptSecret, newSecret } from './secret.ts';
 
-/** The operator's own small transactions need a connection besides the workers. */
-const writeConnectionsMax = limits.writeWorkers + 1;
-
 export interface Log {
   info(event: Record<string, unknown>, message: string): void;
   warn(event: Record<string, unknown>, message: string): void;
@@ -263,7 +260,7 @@ async function migrateOrExplain(
 function connect(url: string, log: Log, onFailure: (kind: FailureKind) => void): Database {
   return connectDatabase({
     url,
-    writers: writeConnectionsMax,
+    writers: limits.writeWorkers,
     onError: (failure) => {
       onFailure(failure.kind);
       log.warn({ kind: failure.kind, sqlstate: failure.sqlstate }, 'the database failed');

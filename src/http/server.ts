@@ -25,7 +25,7 @@ declare module 'fastify' {
     caller: Principal | undefined;
     /** What the caller is told of its rate limits, whatever the answer. */
     limitHeaders: LimitHeaders | undefined;
-    /** By `performance.now()`. */
+    /** By `performance.now()`, as is the deadline of what is asked for, once it is known. */
     startedAt: number;
     deadline: number;
     /** The Content-Type line as it was sent. */
@@ -153,7 +153,6 @@ function takeOverRequests(
     request.raw.headers['content-type'] = 'application/octet-stream';
     inTurn(request.raw.socket, reply.raw, (refusal) => {
       request.startedAt = performance.now();
-      request.deadline = request.startedAt + limits.requestDeadline;
       done(refusal ?? messageProblem(request));
     });
   });
@@ -242,13 +241,17 @@ function refuseOtherMethods(
   });
 }
 
-/** Nobody waits longer than the deadline, whatever the work does. It may still finish. */
+/**
+ * Nobody waits longer than the deadline, whatever the work does. It may still finish. A body that
+ * takes its time to arrive takes none of that: it has a limit of its own.
+ */
 function withinDeadline(handler: Handler): Handler {
   return async (request) => {
     let timer: NodeJS.Timeout | undefined;
+    request.deadline = performance.now() + limits.requestDeadline;
     const late = new Promise<never>((_, reject) => {
-      const left = request.deadline - performance.now();
-      timer = setTimeout(() => reject(new Problem('timeout', { headers: retryLater() })), left);
+      const end = () => reject(new Problem('timeout', { headers: retryLater() }));
+      timer = setTimeout(end, limits.requestDeadline);
     });
     try {
       return await Promise.race([handler(request), late]);

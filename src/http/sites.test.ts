@@ -36,6 +36,14 @@ describe('outside the version', () => {
     expect(text).toBe(await readFile(new URL('../../openapi.json', import.meta.url), 'utf8'));
   });
 
+  test('pages are in memory once, however many ask and do not read', async () => {
+    for (const { path, answer } of sitesOf({ endpoints, isReady: state.isReady })) {
+      if (path === '/readyz') continue;
+      const [first, second] = await Promise.all([answer(), answer()]);
+      expect([path, second.body === first.body]).toEqual([path, true]);
+    }
+  });
+
   test('/docs loads nothing but our own files, and its policy refuses anything else', async () => {
     const { status, headers, text } = await get('/docs');
     expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);

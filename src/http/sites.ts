@@ -22,7 +22,7 @@ export function sitesOf(options: SitesOptions): readonly Site[] {
     page('/openapi.json', jsonType, document),
     page('/docs', htmlType, referencePage, referencePolicy),
     page('/docs/start.js', scriptType, startScript),
-    { path: '/docs/scalar.js', answer: scalar },
+    scalarSite(),
     page('/docs/errors', htmlType, errorsHtml(), errorsPolicy),
     page('/healthz', jsonType, '{"status":"ok"}'),
     { path: '/readyz', answer: () => readiness(options) },
@@ -98,8 +98,22 @@ const scalarFiles = [
   new URL('../../node_modules/@scalar/api-reference/dist/browser/standalone.js', import.meta.url),
 ];
 
-async function scalar() {
-  const file = scalarFiles.find((one) => existsSync(one));
-  if (file === undefined) throw new Problem('not_found');
-  return { status: 200, type: scriptType, body: await readFile(file) };
+/**
+ * Read once, when somebody first asks, and shared: it is 3.5 MB, and clients that do not read would
+ * each hold a copy.
+ */
+function scalarSite(): Site {
+  let script: Promise<Buffer> | undefined;
+  return {
+    path: '/docs/scalar.js',
+    answer: async () => {
+      const file = scalarFiles.find((one) => existsSync(one));
+      if (file === undefined) throw new Problem('not_found');
+      script ??= readFile(file).catch((error: unknown) => {
+        script = undefined;
+        throw error;
+      });
+      return { status: 200, type: scriptType, body: await script };
+    },
+  };
 }

@@ -59,6 +59,17 @@ describe.concurrent('a client that takes its time', { timeout: 60_000 }, () => {
     expect(await countOperations()).toBe(operations);
   });
 
+  test('but sends all of its body is answered, with all of the time that it takes', async () => {
+    const connection = await RawConnection.open(service.api.origin);
+    const bytes = draft.adjust({ target_quantity: 'seven' });
+    connection.send(bytes.slice(0, -1));
+    await new Promise((resolve) => setTimeout(resolve, limits.requestDeadline + 1_000));
+    connection.send(bytes.slice(-1));
+    const answer = await connection.next({ wait: limits.requestDeadline });
+    expect([answer?.status, answer?.json?.error?.code]).toEqual([422, 'validation_failed']);
+    connection.end();
+  });
+
   test('keeps nobody else waiting', async () => {
     for (let n = 0; n < 100; n += 1) {
       expect((await shop.api.get('/credential')).status).toBe(200);
