@@ -190,7 +190,7 @@ async function listenForMetrics(config: Config, metrics: Metrics): Promise<Serve
     });
   });
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause) => {
+    server.on('error', (cause) => {
       reject(new Error(`TALLYBOOK_METRICS_PORT: ${cause.message}`, { cause }));
     });
     server.listen(config.metricsPort, config.host, resolve);
