@@ -27,7 +27,7 @@ function get(path: string): RequestTemplate {
 }
 
 export function listOfProducts(raw: MerchantGroup): Part {
-  const statement = listProducts({
+  const { whole } = listProducts({
     merchant: single(raw).id,
     sku: undefined,
     barcode: undefined,
@@ -38,7 +38,7 @@ export function listOfProducts(raw: MerchantGroup): Part {
     after: start,
     limit: fetched(pageSize),
   });
-  return { request: get(`/products?limit=${pageSize}`), raw: fromStore(statement) };
+  return { request: get(`/products?limit=${pageSize}`), raw: fromStore(whole) };
 }
 
 export function listOfLevels(raw: MerchantGroup): Part {

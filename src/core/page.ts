@@ -5,13 +5,14 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 import Type from 'typebox';
 import { limits } from './limits.ts';
+import type { Reader, Statement } from './statement.ts';
 
 export const pageQuery = {
   limit: Type.Integer({
     minimum: 1,
     maximum: limits.pageSizeMax,
     default: limits.pageSizeDefault,
-    description: 'How many to return. It may change between pages.',
+    description: 'How many to return at most. It may change between pages.',
   }),
   // Any text up to what a URL holds: what is no cursor is an invalid cursor, however long it is.
   cursor: Type.String({
@@ -32,21 +33,29 @@ export interface Page<Item> {
   readonly next: string | undefined;
 }
 
-/** How many rows a statement asks for so that `takePage` can tell whether more follows. */
-export const fetchSize = (page: PageRequest): number => page.limit + 1;
+/**
+ * Limits stand in the texts of statements, and each connection keeps its plans of them: those of
+ * 200 limits of five lists took 37 MB of every connection. One is apart for whoever asks for one.
+ */
+const pageSizes = [1, 10, limits.pageSizeDefault, 100, limits.pageSizeMax];
 
-/** Trims the over-fetched row and names where the next page starts. */
+/** How many rows a statement asks for so that `takePage` can tell whether more follows. */
+export const fetchSize = ({ limit }: PageRequest): number =>
+  (pageSizes.find((size) => size >= limit) ?? limit) + 1;
+
+/** Trims the over-fetched rows and names where the next page starts. */
 export function takePage<Row, Item>(
-  rows: readonly Row[],
+  rows: readonly (Row & Cut)[],
   page: PageRequest,
   key: (row: Row) => string,
   present: (row: Row) => Item,
 ): Page<Item> {
   const shown = rows.slice(0, page.limit);
   const last = shown.at(-1);
+  const isMore = rows.length > page.limit || last?.followed === true;
   return {
     items: shown.map(present),
-    next: rows.length > page.limit && last !== undefined ? key(last) : undefined,
+    next: isMore && last !== undefined ? key(last) : undefined,
   };
 }
 
@@ -62,7 +71,7 @@ export function byColumn(names: readonly string[]): string {
 }
 
 /** The rows of a page. Columns without values make none. */
-export function rowsOf<Row extends object>([answer]: readonly ByColumn<Row>[]): Row[] {
+export function rowsOf<Row extends object>([answer]: readonly ByColumn<Row>[]): (Row & Cut)[] {
   const columns = Object.entries<readonly unknown[] | null>(answer ?? {}).map(([name, values]) => ({
     name,
     values: values ?? [],
@@ -74,7 +83,7 @@ export function rowsOf<Row extends object>([answer]: readonly ByColumn<Row>[]): 
       const value = values[index];
       row[name] = isTime && typeof value === 'string' ? utcMilliseconds(value) : value;
     }
-    return row as Row;
+    return row as Row & Cut;
   });
 }
 
@@ -83,6 +92,60 @@ function utcMilliseconds(text: string): string {
   const isWhole = text.length === 29 && text.endsWith('+00:00');
   return isWhole ? `${text.slice(0, 23)}Z` : new Date(text).toISOString();
 }
+
+/** A row of a page that may have been cut. */
+export interface Cut {
+  /** Whether the statement found a row behind it. */
+  readonly followed?: boolean;
+}
+
+/**
+ * A page whose rows may be large is asked for in two ways. `whole` leaves out what is large of each
+ * row that has more than an even share of what a page may have: no metadata, for one, which every
+ * row has. If there is such a row, `cut` is asked instead. It takes the database half as long again
+ * for 50 usual products, 174 instead of 115 µs; `whole` takes 5 to 9 µs more than without a limit.
+ */
+export interface LargePage<Row extends Large> {
+  readonly whole: Statement<ByColumn<Row>>;
+  readonly cut: Statement<ByColumn<Row>>;
+}
+
+interface Large {
+  readonly metadata: object;
+}
+
+export async function readLarge<Row extends Large>(
+  reader: Reader,
+  { whole, cut }: LargePage<Row>,
+): Promise<readonly ByColumn<Row>[]> {
+  const answer = await reader.query(whole);
+  const rows: readonly (object | null)[] = answer[0]?.metadata ?? [];
+  return rows.includes(null) ? reader.query(cut) : answer;
+}
+
+/**
+ * The bytes of what may be large of a row. A text is measured where it lies. Metadata is taken out
+ * of its compression by `||`; to measure its text instead took three times as long, of 200 of the
+ * largest.
+ */
+export function bytesOf(metadata: string, text?: string): string {
+  const bytes = `pg_column_size(${metadata} || '{}')`;
+  return text === undefined ? bytes : `${bytes} + coalesce(octet_length(${text}), 0)`;
+}
+
+/** What is large of a row, by its column `bytes`: nothing if it has more than its share. */
+export function withinShare(names: readonly string[], rows: number): string {
+  const share = Math.floor(limits.pageBytesMax / rows);
+  const within = (name: string) => `json_agg(case when bytes <= ${share} then ${name} end)`;
+  return names.map((name) => `${within(name)} as ${name}`).join(', ');
+}
+
+/** The rows of an inner select up to the one that makes the page full, by their column `bytes`. */
+export const cutAt = (rows: string): string => `(
+  select * from (
+    select *, sum(bytes) over w as running, lead(id) over w is not null as followed
+    from (${rows}) r window w as (order by id rows unbounded preceding)) r
+  where running - bytes < ${limits.pageBytesMax})`;
 
 /** What a cursor belongs to. */
 export interface CursorScope {

@@ -6,7 +6,7 @@ import type {
   MemberEndpoint,
   WriteEndpoint,
 } from '../core/endpoint.ts';
-import { fetchSize, rowsOf, takePage } from '../core/page.ts';
+import { fetchSize, readLarge, rowsOf, takePage } from '../core/page.ts';
 import { Problem } from '../core/problem.ts';
 import { type Drafts, draftsOf, type Edit, type Holder, saveLast } from '../core/revision.ts';
 import * as contract from './contract.ts';
@@ -58,7 +58,8 @@ const getCustomer: MemberEndpoint = {
 const listCustomers: CollectionEndpoint<typeof contract.listCustomers> = {
   contract: contract.listCustomers,
   async run(reader, { principal, query, page }) {
-    const answer = await reader.query(
+    const answer = await readLarge(
+      reader,
       store.listCustomers({
         merchant: principal.merchant,
         email: query.email,

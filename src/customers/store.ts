@@ -3,7 +3,7 @@
 import type { Command } from '../core/endpoint.ts';
 import { searchQuery, searchText } from '../core/format.ts';
 import { idFloor, lookupId } from '../core/id.ts';
-import { type ByColumn, byColumn } from '../core/page.ts';
+import { byColumn, bytesOf, cutAt, type LargePage, withinShare } from '../core/page.ts';
 import type { MerchantId } from '../core/principal.ts';
 import { type Holder, pathIds, wantedValues } from '../core/revision.ts';
 import type { SetStatement, Statement } from '../core/statement.ts';
@@ -12,10 +12,12 @@ import type { CustomerPatch, CustomerRow } from './edit.ts';
 const columns = `c.id, c.name, c.email, c.phone, c.external_id, c.note, c.metadata, c.status,
   c.version, c.created_at, c.updated_at, c.erased_at`;
 
-const names = [
-  ...['id', 'name', 'email', 'phone', 'external_id', 'note', 'metadata', 'status', 'version'],
+const listed = [
+  ...['id', 'name', 'email', 'phone', 'external_id', 'status', 'version'],
   ...['created_at', 'updated_at', 'erased_at'],
 ];
+
+const large = ['note', 'metadata'];
 
 /** Who holds the external IDs that the commands want. */
 export function findHolders(commands: readonly Command<CustomerPatch>[]): SetStatement<Holder> {
@@ -111,7 +113,7 @@ export interface CustomerFilter {
 
 /** The limit stands in the text: without it the database plans each page anew. */
 const walk = (limit: number, conditions: string) => `
-  select ${columns} from customers c
+  select ${columns}, ${bytesOf('c.metadata', 'c.note')} as bytes from customers c
   where c.merchant_id = $1 and c.id > $2 and c.erased_at is null ${conditions}
   order by c.id limit ${limit}`;
 
@@ -137,7 +139,7 @@ const changed = (limit: number) => `
  * an index finds the rows or a walk along the IDs meets them sooner. Of a million customers, a plan
  * that was kept took half a second for any filter; planned anew, the worst takes a tenth of that.
  */
-export function listCustomers(filter: CustomerFilter): Statement<ByColumn<CustomerRow>> {
+export function listCustomers(filter: CustomerFilter): LargePage<CustomerRow> {
   const { merchant, after, limit, status, externalId, email, q, updatedAfter } = filter;
   const page = [merchant, after ?? ''];
   const words = q === undefined ? undefined : searchQuery(q);
@@ -145,14 +147,24 @@ export function listCustomers(filter: CustomerFilter): Statement<ByColumn<Custom
   const filters = [status, externalId, address, words].map((value) => value ?? null);
   if (updatedAfter !== undefined) {
     const values = [...page, ...filters, updatedAfter, idFloor('customer', updatedAfter)];
-    return { name: '', text: paged(changed(limit)), values };
+    return paged('', changed(limit), values, limit);
   }
   return filters.every((value) => value === null)
-    ? { name: `list_customers_${limit}`, text: paged(walk(limit, '')), values: page }
-    : { name: '', text: paged(walk(limit, filtered)), values: [...page, ...filters] };
+    ? paged(`list_customers_${limit}`, walk(limit, ''), page, limit)
+    : paged('', walk(limit, filtered), [...page, ...filters], limit);
 }
 
-const paged = (rows: string) => `select ${byColumn(names)} from (${rows}) c`;
+function paged(
+  name: string,
+  rows: string,
+  values: readonly unknown[],
+  limit: number,
+): LargePage<CustomerRow> {
+  const usual = byColumn(listed);
+  const whole = `select ${usual}, ${withinShare(large, limit)} from (${rows}) c`;
+  const cut = `select ${usual}, ${byColumn([...large, 'followed'])} from ${cutAt(rows)} c`;
+  return { whole: { name, text: whole, values }, cut: { name: '', text: cut, values } };
+}
 
 /**
  * Wipes what is personal of a customer, for good. Once more does no harm. No row: no such customer.

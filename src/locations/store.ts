@@ -2,6 +2,7 @@
 
 import type { Command } from '../core/endpoint.ts';
 import { lookupId } from '../core/id.ts';
+import { bytesOf, type Cut, cutAt } from '../core/page.ts';
 import type { GrantedLocationId, MerchantId } from '../core/principal.ts';
 import { type Holder, pathIds, wantedValues } from '../core/revision.ts';
 import type { SetStatement, Statement } from '../core/statement.ts';
@@ -87,8 +88,8 @@ export function findLocations(
 }
 
 /**
- * A page of locations, only granted ones (null: all). One text for all filters: even a large
- * merchant has few locations.
+ * A page of locations, only granted ones (null: all). One text for all filters, and for rows of all
+ * sizes: even a large merchant has few locations.
  */
 export function listLocations(filter: {
   merchant: MerchantId;
@@ -97,14 +98,10 @@ export function listLocations(filter: {
   code: string | undefined;
   after: string | undefined;
   limit: number;
-}): Statement<LocationRow> {
+}): Statement<LocationRow & Cut> {
   return {
     name: 'list_locations',
-    text: `
-      select ${columns} from locations l
-      where l.merchant_id = $1 and l.id > $2 and ($3::text[] is null or l.id = any ($3))
-        and ($4::text is null or l.status = $4) and ($5::text is null or l.code = $5)
-      order by l.id limit $6`,
+    text: `select ${columns}, l.followed from ${cutAt(walk)} l order by l.id`,
     values: [
       filter.merchant,
       filter.after ?? '',
@@ -115,3 +112,9 @@ export function listLocations(filter: {
     ],
   };
 }
+
+const walk = `
+  select ${columns}, ${bytesOf('l.metadata')} as bytes from locations l
+  where l.merchant_id = $1 and l.id > $2 and ($3::text[] is null or l.id = any ($3))
+    and ($4::text is null or l.status = $4) and ($5::text is null or l.code = $5)
+  order by l.id limit $6`;

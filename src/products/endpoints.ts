@@ -6,7 +6,7 @@ import type {
   MemberEndpoint,
   WriteEndpoint,
 } from '../core/endpoint.ts';
-import { fetchSize, takePage } from '../core/page.ts';
+import { fetchSize, readLarge, takePage } from '../core/page.ts';
 import { draftsOf, type Edit, type Holder, saveLast } from '../core/revision.ts';
 import * as contract from './contract.ts';
 import {
@@ -73,7 +73,8 @@ const getProduct: MemberEndpoint = {
 const listProducts: CollectionEndpoint<typeof contract.listProducts> = {
   contract: contract.listProducts,
   async run(reader, { principal, query, page }) {
-    const answer = await reader.query(
+    const answer = await readLarge(
+      reader,
       store.listProducts({
         merchant: principal.merchant,
         sku: query.sku,

@@ -4,7 +4,15 @@
 import type { Command } from '../core/endpoint.ts';
 import { searchQuery, searchText } from '../core/format.ts';
 import { idFloor, lookupId } from '../core/id.ts';
-import { type ByColumn, byColumn, rowsOf } from '../core/page.ts';
+import {
+  type ByColumn,
+  byColumn,
+  bytesOf,
+  cutAt,
+  type LargePage,
+  rowsOf,
+  withinShare,
+} from '../core/page.ts';
 import type { MerchantId } from '../core/principal.ts';
 import { type Holder, pathIds, wantedValues } from '../core/revision.ts';
 import type { SetStatement, Statement } from '../core/statement.ts';
@@ -18,14 +26,17 @@ const columns = `p.id, p.name, p.description, p.sku, p.barcode, p.status, p.inve
 
 /** What a page is made of: nothing that the database would have to build for each row. */
 const listed = [
-  ...['id', 'name', 'description', 'sku', 'barcode', 'status', 'inventory_tracked', 'unit_code'],
-  ...['unit_precision', 'price_amount', 'price_currency', 'external_id', 'metadata', 'version'],
+  ...['id', 'name', 'sku', 'barcode', 'status', 'inventory_tracked', 'unit_code'],
+  ...['unit_precision', 'price_amount', 'price_currency', 'external_id', 'version'],
   ...['created_at', 'updated_at'],
 ];
 
+const large = ['description', 'metadata'];
+
 const listedColumns = `p.id, p.name, p.description, p.sku, p.barcode, p.status,
   p.inventory_tracked, p.unit_code, p.unit_precision, p.price_amount::text as price_amount,
-  p.price_currency, p.external_id, p.metadata, p.version, p.created_at, p.updated_at`;
+  p.price_currency, p.external_id, p.metadata, p.version, p.created_at, p.updated_at,
+  ${bytesOf('p.metadata', 'p.description')} as bytes`;
 
 /** Who holds the SKUs and external IDs that the commands want. */
 export function findHolders(commands: readonly Command<ProductPatch>[]): SetStatement<Holder> {
@@ -216,18 +227,28 @@ function priceOf({ price_amount: amount, price_currency: currency }: ListedProdu
  * A page of products. With filters it is planned anew each time: only their values tell whether an
  * index finds the rows or a walk along the IDs meets them sooner. A plan that is kept does neither.
  */
-export function listProducts(filter: ProductFilter): Statement<ByColumn<ListedProduct>> {
+export function listProducts(filter: ProductFilter): LargePage<ListedProduct> {
   const { merchant, after, limit, status, sku, barcode, externalId, q, updatedAfter } = filter;
   const page = [merchant, after ?? ''];
   const words = q === undefined ? undefined : searchQuery(q);
   const filters = [status, sku, barcode, externalId, words].map((value) => value ?? null);
   if (updatedAfter !== undefined) {
     const values = [...page, ...filters, updatedAfter, idFloor('product', updatedAfter)];
-    return { name: '', text: paged(changed(limit)), values };
+    return paged('', changed(limit), values, limit);
   }
   return filters.every((value) => value === null)
-    ? { name: `list_products_${limit}`, text: paged(walk(limit, '')), values: page }
-    : { name: '', text: paged(walk(limit, filtered)), values: [...page, ...filters] };
+    ? paged(`list_products_${limit}`, walk(limit, ''), page, limit)
+    : paged('', walk(limit, filtered), [...page, ...filters], limit);
 }
 
-const paged = (rows: string) => `select ${byColumn(listed)} from (${rows}) p`;
+function paged(
+  name: string,
+  rows: string,
+  values: readonly unknown[],
+  limit: number,
+): LargePage<ListedProduct> {
+  const usual = byColumn(listed);
+  const whole = `select ${usual}, ${withinShare(large, limit)} from (${rows}) p`;
+  const cut = `select ${usual}, ${byColumn([...large, 'followed'])} from ${cutAt(rows)} p`;
+  return { whole: { name, text: whole, values }, cut: { name: '', text: cut, values } };
+}

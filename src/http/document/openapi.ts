@@ -141,8 +141,9 @@ merchant and the kind of operation, and do not expire.
 ## Collections
 
 \`limit\` says how many to return, 50 unless told and at most 200. When more follows,
-\`meta.next_cursor\` is there: pass it back as \`cursor\`, with the same filters. There are no page
-numbers and no totals.
+\`meta.next_cursor\` is there: pass it back as \`cursor\`, with the same filters. A page of large
+resources ends early, after about 1 MiB: only a page without \`meta.next_cursor\` is the last. There
+are no page numbers and no totals.
 
 ## Errors
 

@@ -1,0 +1,162 @@
+// Pages of rows that are large: one ends when its rows together have so many bytes, and says so as
+// a full page does. And pages of every size there is: a connection keeps few statements for them.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { limits } from '../src/core/limits.ts';
+import type { Answer, Api } from './support/api.ts';
+import { createTestDatabase } from './support/database.ts';
+import { startService, type TestService } from './support/service.ts';
+import { withoutLimits } from './support/whole.ts';
+import { WorkCounter } from './support/work.ts';
+
+const counter = new WorkCounter();
+
+let service: TestService;
+
+beforeAll(async () => {
+  const db = await createTestDatabase();
+  await withoutLimits(db);
+  service = await startService((database) => counter.watch(database), db);
+});
+afterAll(() => service.stop());
+
+type Table = 'products' | 'customers' | 'locations';
+
+const makers = {
+  products: (merchant: string) => service.given.product(merchant),
+  customers: (merchant: string) => service.given.customer(merchant),
+  locations: (merchant: string) => service.given.location(merchant),
+};
+
+/** A merchant of its own, with rows of one kind. */
+async function merchantWith(table: Table, count: number) {
+  const merchant = await service.given.merchant();
+  const made = await Promise.all(Array.from({ length: count }, () => makers[table](merchant)));
+  const { token } = await service.given.credential(merchant);
+  return { merchant, ids: made.sort(), api: service.api.as(token) };
+}
+
+/** What the interface lets in at most, which takes several PATCHes: some 120 KB. */
+const largestMetadata = `(select jsonb_object_agg(lpad(n::text, 40, 'k'), repeat('😀', 500))
+  from generate_series(1, 50) n)`;
+
+function enlarge(table: Table, merchant: string, set: string): Promise<unknown> {
+  return service.db.sql(`update ${table} set ${set} where merchant_id = $1`, [merchant]);
+}
+
+/** All pages, each with the IDs it has and the bytes it took. */
+async function walk(api: Api, path: string) {
+  const pages: { readonly ids: string[]; readonly bytes: number }[] = [];
+  for (let more = ''; ; ) {
+    const answer: Answer = await api.get(path + more);
+    expect(answer.status, JSON.stringify(answer.body).slice(0, 500)).toBe(200);
+    const { data, meta } = answer.body;
+    const bytes = Buffer.byteLength(JSON.stringify(answer.body));
+    pages.push({ ids: data.map((one: { id: string }) => one.id), bytes });
+    if (meta.next_cursor === undefined) return pages;
+    expect(data.length, path).toBeGreaterThan(0);
+    more = `&cursor=${encodeURIComponent(meta.next_cursor)}`;
+  }
+}
+
+const since = '&updated_after=2020-01-01T00:00:00Z';
+const lists = [
+  ['products', '', 200],
+  ['products', '&status=active', 40],
+  ['products', '&q=flour', 40],
+  ['products', since, 40],
+  ['customers', '', 200],
+  ['customers', '&email=ada@example.com', 40],
+  ['customers', since, 40],
+  ['locations', '', 40],
+  ['locations', '&status=active', 40],
+] as const;
+
+const texts = {
+  products: `description = repeat('😀', 5000)`,
+  customers: `note = repeat('😀', 2000)`,
+  locations: `name = repeat('😀', 255)`,
+};
+
+describe.each(lists)('a walk over the largest %s%s', (table, filter, count) => {
+  test('has each once and in order, in pages of little more than a MiB', async () => {
+    const { merchant, ids, api } = await merchantWith(table, count);
+    await enlarge(table, merchant, `metadata = ${largestMetadata}, ${texts[table]}`);
+    const pages = await walk(api, `/${table}?limit=200${filter}`);
+    expect(pages.flatMap((page) => page.ids)).toEqual(ids);
+    expect(Math.max(...pages.map(({ bytes }) => bytes))).toBeLessThan(1_500_000);
+    // None could be much longer: rows of this size go on until the limit is met.
+    expect(Math.min(...pages.slice(0, -1).map(({ bytes }) => bytes))).toBeGreaterThan(1_000_000);
+  });
+});
+
+describe('a page', () => {
+  test('ends with the row that makes it as large as a page may be', async () => {
+    const rows = 200;
+    const { merchant, ids, api } = await merchantWith('products', rows);
+    await enlarge('products', merchant, `description = repeat('x', 100000)`);
+    const fitting = Math.ceil(limits.pageBytesMax / 100_000);
+    const counts = async (limit: number) =>
+      (await walk(api, `/products?limit=${limit}`)).map((page) => page.ids.length);
+    const whole = Math.floor(rows / fitting);
+    expect(await counts(200)).toEqual([...Array(whole).fill(fitting), rows - whole * fitting]);
+    // Cut behind what was asked for, and at what was asked for, it ends with the last row, too.
+    expect(await counts(10)).toEqual(Array(rows / 10).fill(10));
+    await enlarge('products', merchant, `description = case when id < '${ids[50]}' then 'x' end`);
+    await service.db.sql('update products set description = $1 where id = $2', [
+      'x'.repeat(2 * limits.pageBytesMax),
+      ids[7],
+    ]);
+    expect(await counts(200)).toEqual([8, 192]);
+    expect(await counts(8)).toEqual(Array(rows / 8).fill(8));
+    expect((await counts(1)).length).toBe(rows);
+  });
+
+  test('has the same rows, cut or whole', async () => {
+    for (const table of ['products', 'customers', 'locations'] as const) {
+      const { merchant, ids, api } = await merchantWith(table, 9);
+      await enlarge(table, merchant, `metadata = ${largestMetadata}`);
+      const { body } = await api.get(`/${table}?limit=9`);
+      const singles = await Promise.all(ids.map((id) => api.get(`/${table}/${id}`)));
+      expect(body.data).toEqual(singles.slice(0, body.data.length).map((one) => one.body.data));
+      expect(body.data.length).toBeGreaterThan(7);
+    }
+  });
+});
+
+test('pages of every size are read by few statements, which each connection keeps', async () => {
+  const { merchant, api } = await merchantWith('products', 1);
+  const location = await service.given.location(merchant);
+  const paths = [
+    '/products?',
+    '/customers?',
+    '/locations?',
+    '/operations?',
+    `/inventory/levels?location_id=${location}&`,
+    '/inventory/movements?',
+    '/inventory/movements?order=asc&',
+  ];
+  counter.take();
+  for (const path of paths) {
+    for (let limit = 1; limit <= limits.pageSizeMax; limit += 10) {
+      const sizes = Array.from({ length: 10 }, (_, more) => limit + more);
+      const answers = await Promise.all(sizes.map((size) => api.get(`${path}limit=${size}`)));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    }
+  }
+  const names = new Set(counter.take().statements.map(({ name }) => name));
+  names.delete('');
+  expect([...names].sort()).toEqual(
+    [
+      'find_credentials',
+      'list_locations',
+      ...[2, 11, 51, 101, 201].flatMap((size) => [
+        `list_customers_${size}`,
+        `list_levels_${size}`,
+        `list_products_${size}`,
+        `walk_movements_asc_${size}`,
+        `walk_movements_desc_${size}`,
+      ]),
+    ].sort(),
+  );
+});
