@@ -98,7 +98,8 @@ type Comparison = 'same' | 'different' | 'unknown';
 async function compare(owner: Address, service: Address): Promise<Comparison> {
   const key = randomBytes(8).readBigInt64BE().toString();
   return withClient(owner, async (client) => {
-    await client.query('begin');
+    // Reaching the service takes its time, and the owner may have the settings of a service.
+    await client.query('begin; set local idle_in_transaction_session_timeout = 0');
     await client.query('select pg_advisory_xact_lock($1)', [key]);
     const isFree = await withClient(service, (other) => isLockFree(other, key)).catch((error) =>
       isRefusedRole(error, client, service),
