@@ -39,6 +39,13 @@ describe('where the data is', () => {
     });
   });
 
+  test('the owner alone is refused, and --data beats both', () => {
+    const environment = { TALLYBOOK_MIGRATE_URL: url, TALLYBOOK_DATA: 'books' };
+    expect(() => readConfig({}, environment)).toThrow(UsageError);
+    expect(() => readConfig({}, environment)).toThrow(/^(?!.*secret).*DATABASE_URL/);
+    expect(readConfig({ data: 'books' }, environment).storage).toMatchObject({ kind: 'embedded' });
+  });
+
   test('both flags together are refused', () => {
     expect(() => readConfig({ data: 'books', databaseUrl: url }, {})).toThrow(UsageError);
   });

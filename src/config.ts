@@ -71,7 +71,7 @@ export const settings = {
   migrateUrl: {
     variable: 'TALLYBOOK_MIGRATE_URL',
     default: '`DATABASE_URL`',
-    meaning: 'The database as the owner of the schema, for migrations.',
+    meaning: 'The same database as the owner of the schema, for migrations. Needs `DATABASE_URL`.',
   },
 } as const satisfies Record<string, Setting>;
 
@@ -159,6 +159,13 @@ function storageOf(flags: Flags, variable: (name: SettingName) => string | undef
       migrateUrl: migrateUrl === undefined ? undefined : postgresUrl('migrateUrl', migrateUrl),
     };
   }
+  // Otherwise a private server would be made, and nothing done in the database that is named.
+  if (flags.data === undefined && variable('migrateUrl') !== undefined) {
+    throw new UsageError(
+      `${settings.migrateUrl.variable} needs ${namesOf('databaseUrl')}, the same database as the ` +
+        `role of the service; --data ignores both`,
+    );
+  }
   const isRoot = process.getuid?.() === 0;
   const directory = flags.data ?? variable('data') ?? (isRoot ? '/var/lib/tallybook' : './data');
   return {
@@ -216,7 +223,11 @@ function logLevelOf(value: string): LogLevel {
 }
 
 function wrong(name: SettingName, expected: string): UsageError {
+  return new UsageError(`${namesOf(name)} must be ${expected}`);
+}
+
+/** As a message names it: the flag, if there is one, or the variable. */
+export function namesOf(name: SettingName): string {
   const setting: Setting = settings[name];
-  const names = setting.flag === undefined ? '' : `${setting.flag} or `;
-  return new UsageError(`${names}${setting.variable} must be ${expected}`);
+  return setting.flag === undefined ? setting.variable : `${setting.flag} or ${setting.variable}`;
 }

@@ -75,6 +75,25 @@ describe('a server that a crash could take acknowledged writes from', () => {
   });
 });
 
+describe('a database in another encoding than UTF-8', () => {
+  test('is refused and left as it was, and what the message says mends it', async () => {
+    await cluster.sql(`create database latin template template0 encoding 'LATIN1'`);
+    const envOf = (database: string) => ({
+      ...environment,
+      DATABASE_URL: cluster.url('books_service', database),
+      TALLYBOOK_MIGRATE_URL: cluster.url('owner', database),
+    });
+    const { code, stderr } = await tallybook('migrate', envOf('latin'));
+    expect(code).toBe(1);
+    expect(stderr).toContain('its encoding is LATIN1, it must be UTF8');
+    const [found] = await cluster.sql(`select to_regclass('schema_migrations') as made`, 'latin');
+    expect(found).toEqual({ made: null });
+    const [, remedy = ''] = /with (create database NAME [^,]*)/.exec(stderr) ?? [];
+    await cluster.sql(remedy.replace('NAME', 'utf8'));
+    expect(await tallybook('migrate', envOf('utf8'))).toMatchObject({ code: 0 });
+  });
+});
+
 describe('a system that sorts otherwise than when indexes were built', () => {
   test('is refused, and what the message says mends it', async () => {
     await cluster.sql(
@@ -112,6 +131,68 @@ describe('a role of the service that could switch off what guards the ledger', (
   });
 });
 
+describe('an owner of the schema that is no superuser', () => {
+  let env: Record<string, string>;
+
+  beforeAll(async () => {
+    await cluster.sql('create role keeper login');
+    await cluster.sql('create database kept owner keeper');
+    env = {
+      ...environment,
+      DATABASE_URL: cluster.url('kept_service', 'kept'),
+      TALLYBOOK_MIGRATE_URL: cluster.url('keeper', 'kept'),
+    };
+  });
+
+  const refused = async () => {
+    const { code, stderr } = await tallybook('migrate', env);
+    expect(code).toBe(1);
+    return stderr;
+  };
+
+  test('and may not make roles learns what it lacks before a migration', async () => {
+    const stderr = await refused();
+    expect(stderr).toContain('kept_service, the role of DATABASE_URL, is not there');
+    expect(stderr).toContain('keeper (TALLYBOOK_MIGRATE_URL) may not create it');
+    const [found] = await cluster.sql(`select to_regclass('merchants') as made`, 'kept');
+    expect(found).toEqual({ made: null });
+    const [, byHand = ''] = /by hand with (.*)\n/.exec(stderr) ?? [];
+    await cluster.sql(byHand);
+    const [, settings = ''] =
+      /may not change .* superuser (alter .*)\n/.exec(await refused()) ?? [];
+    await cluster.sql(settings);
+    expect(await tallybook('migrate', env)).toMatchObject({ code: 0 });
+  });
+
+  test('and may make roles makes it', async () => {
+    await cluster.sql('drop owned by kept_service; drop role kept_service', 'kept');
+    const [, remedy = ''] = /superuser (alter role keeper createrole)/.exec(await refused()) ?? [];
+    await cluster.sql(remedy);
+    expect(await tallybook('migrate', env)).toMatchObject({ code: 0 });
+  });
+
+  test('goes on without that right while there is nothing to change', async () => {
+    await cluster.sql('alter role keeper nocreaterole');
+    expect(await tallybook('migrate', env)).toMatchObject({ code: 0 });
+    await cluster.sql('alter role kept_service in database kept reset lock_timeout');
+    const stderr = await refused();
+    expect(stderr).toContain('keeper (TALLYBOOK_MIGRATE_URL) may not change kept_service');
+    const [, remedy = ''] = /superuser (alter .*)\n/.exec(stderr) ?? [];
+    expect(remedy.split(';')).toHaveLength(1);
+    await cluster.sql(remedy);
+    expect(await tallybook('migrate', env)).toMatchObject({ code: 0 });
+  });
+
+  test('is told how to mend a service that is one', async () => {
+    await cluster.sql('alter role kept_service superuser');
+    await cluster.sql('alter role kept_service in database kept reset lock_timeout');
+    const [, remedy = ''] = /is a superuser: run (.*)\n/.exec(await refused()) ?? [];
+    expect(remedy).toBe('alter role kept_service nosuperuser');
+    await cluster.sql(`${remedy}; alter role keeper createrole`);
+    expect(await tallybook('migrate', env)).toMatchObject({ code: 0 });
+  });
+});
+
 describe('a default of acknowledging before a write is on disk', () => {
   beforeAll(async () => {
     expect(await tallybook('migrate')).toMatchObject({ code: 0 });
@@ -133,6 +214,16 @@ describe('a default of acknowledging before a write is on disk', () => {
     expect(found).toEqual([{ synchronous_commit: 'on' }]);
   });
 
+  test('of guarding nothing is refused as well', async () => {
+    await cluster.sql('alter database books set session_replication_role = replica');
+    const { code, stderr } = await tallybook(serve);
+    expect(code).toBe(1);
+    expect(stderr).toContain('session_replication_role is replica, it must be origin');
+    const [, remedy = ''] = /: run (alter [^;\n]*)/.exec(stderr) ?? [];
+    await cluster.sql(remedy);
+    expect(await tallybook('migrate')).toMatchObject({ code: 0 });
+  });
+
   test('of the server is refused', async () => {
     await configure('synchronous_commit', 'local');
     const { code, stderr } = await tallybook(serve);
@@ -151,17 +242,22 @@ describe('a default of acknowledging before a write is on disk', () => {
 });
 
 describe('a role whose settings were taken away', () => {
-  test.each(['default_transaction_isolation', 'lock_timeout'])(
+  test.each([
+    ['default_transaction_isolation', 'serializable'],
+    ['lock_timeout', '0'],
+    ['datestyle', 'SQL, DMY'],
+    ['extra_float_digits', '-1'],
+    ['search_path', 'app'],
+  ])(
     'is refused to who may not mend it, and mended by "tallybook migrate": %s',
-    async (name) => {
-      const value = name === 'lock_timeout' ? '0' : 'serializable';
+    async (name, value) => {
       const role = 'role books_service in database books';
-      await cluster.sql(`alter ${role} set ${name} = '${value}'`);
+      await cluster.sql(`alter ${role} set ${name} to '${value}'`);
       const { TALLYBOOK_MIGRATE_URL: _, ...service } = environment;
       const { code, stderr } = await tallybook(serve, service);
       expect(code).toBe(1);
       expect(stderr).toMatch(
-        new RegExp(`${name} is \\w+, it must be [^;]*run "tallybook migrate"`),
+        new RegExp(`${name} is [^;]+, it must be [^;]*run "tallybook migrate"`),
       );
       expect(await tallybook('migrate')).toMatchObject({ code: 0 });
       expect(await tallybook('verify', service)).toMatchObject({ code: 0 });
@@ -195,7 +291,10 @@ describe('a service that runs', () => {
         await expect.poll(ready).toBe(503);
         await configure(name);
         await expect.poll(ready).toBe(200);
+        const told = () => service.log().split(`not ready: ${name} is off`).length - 1;
+        await expect.poll(told).toBe(1);
       }
+      await expect.poll(() => service.log().split('"ready again"').length - 1).toBe(2);
     } finally {
       await service.end();
     }

@@ -1,6 +1,6 @@
 // Brings the schema up to date: plain SQL files, forward only, one transaction each, guarded by a
-// row as the lock, so that it works behind a pooler and two starting processes do no harm. Then it
-// gives the service's role its rights and its time-outs.
+// row as the lock, so that it works behind a pooler and two starting processes do no harm. Before
+// them the service's role gets its settings, after them its rights.
 
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Statement } from '../core/statement.ts';
 import { patienceOfWork } from './reach.ts';
-import { ensureServiceRole } from './role.ts';
+import { ensureServiceRole, grantRights } from './role.ts';
 
 const migrationsDirectory = new URL('../../db/migrations/', import.meta.url);
 
@@ -58,6 +58,7 @@ export interface MigrateResult {
 export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   const migrations = await readMigrations();
   return asOwner(options.owner, async (client) => {
+    const serviceIsOwner = await ensureServiceRole(client, options.service);
     const applied: string[] = [];
     for (const migration of migrations) {
       const deed = migration.number < firstWithTrail ? undefined : options.deed?.(migration.name);
@@ -66,7 +67,7 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
       );
       if (isNews) applied.push(migration.name);
     }
-    const serviceIsOwner = await ensureServiceRole(client, options.service);
+    if (!serviceIsOwner) await grantRights(client, options.service);
     return { applied, version: migrations.length, serviceIsOwner };
   });
 }
@@ -98,7 +99,7 @@ async function asOwner<Result>(
   try {
     // The owner may be the service's role as well, with its settings.
     await client.query(`set timezone = 'UTC'; set lock_timeout = '60s'; set statement_timeout = 0;
-      set default_transaction_read_only = off`);
+      set search_path = public; set default_transaction_read_only = off`);
     await createHistory(client);
     return await work(client);
   } finally {

@@ -158,12 +158,29 @@ describe('a database of the operator’s', () => {
     await db.sql('delete from schema_migrations where number = 999');
   });
 
+  test('whose schema is behind is not ready, and the log says why, once', async () => {
+    const log = quietLog();
+    const store = await openStore(readConfig({ databaseUrl: db.serviceUrl }, secret), log);
+    const version = store.schemaVersion;
+    await db.sql(`update schema_migrations set number = -1 where number = ${version}`);
+    expect([await store.isCurrent(), await store.isCurrent()]).toEqual([false, false]);
+    await db.sql(`update schema_migrations set number = ${version} where number = -1`);
+    expect([await store.isCurrent(), await store.isCurrent()]).toEqual([true, true]);
+    await store.close();
+    expect(log.warnings).toEqual([
+      `not ready: the schema is at version ${version - 1}, not ${version}`,
+      'ready again',
+    ]);
+  });
+
   test('that refuses the password is reported at once, not waited for', async () => {
     const url = new URL(db.serviceUrl);
     url.password = 'wrong';
     const started = performance.now();
     const config = readConfig({ databaseUrl: url.toString() }, secret);
-    await expect(openStore(config, quietLog())).rejects.toThrow('password');
+    await expect(openStore(config, quietLog())).rejects.toThrow(
+      /password.*\(--database-url or DATABASE_URL\)$/,
+    );
     expect(performance.now() - started).toBeLessThan(2_000);
   });
 

@@ -1,16 +1,23 @@
 // From the configuration to a database that is safe to use: found or started, migrated, and looked
 // over. What this opens it also closes, the private server included, unless others still use it.
 
-import { type Config, type Storage, UsageError } from '../config.ts';
+import { type Config, namesOf, type Storage } from '../config.ts';
 import { limits } from '../core/limits.ts';
 import type { FailureKind, Statement } from '../core/statement.ts';
 import { connectDatabase, type Database } from './connect.ts';
 import { isInitialised } from './embedded/directory.ts';
 import { startEmbeddedServer } from './embedded/server.ts';
 import { migrate, readMigrations } from './migrate.ts';
-import { type Found, findDatabase, reasonOf } from './reach.ts';
-import { assertDurable, assertSafe, clockLead } from './safety.ts';
-import { keptSecret, newSecret } from './secret.ts';
+import {
+  type Address,
+  type Found,
+  findDatabase,
+  type Patience,
+  reasonOf,
+  requireSameDatabase,
+} from './reach.ts';
+import { assertDurable, assertSafe, clockFault, whyNotReady } from './safety.ts';
+import { secretOf } from './secret.ts';
 
 export interface Log {
   info(event: Record<string, unknown>, message: string): void;
@@ -53,7 +60,8 @@ export interface Store {
   readonly schemaVersion: number;
   /**
    * Whether the database answers, with a schema that this program knows or a newer one, and still
-   * keeps what is acknowledged: its server can be told otherwise while it runs.
+   * keeps what is acknowledged: its server can be told otherwise while it runs. Says in the log
+   * why not, once.
    */
   isCurrent(): Promise<boolean>;
   /** Closes the connections, then stops the private server if nobody else uses it. */
@@ -63,8 +71,6 @@ export interface Store {
 }
 
 const commandPatience = 10_000;
-/** In seconds. With NTP clocks are well within a second of each other. */
-const clockLeadMax = 5;
 
 /**
  * @throws UsageError when the configuration lacks something; Error when the database cannot be
@@ -76,9 +82,10 @@ export async function openStore(
   onFailure: (kind: FailureKind) => void = () => undefined,
   options: OpenOptions = {},
 ): Promise<Store> {
-  const secret = secretOf(config, log, options);
+  const { purpose = 'service' } = options;
+  const secret = secretOf(config, purpose === 'service', (text) => log.warn({}, text));
   const server = await reachServer(config.storage, log, options);
-  const database = connect(server.serviceUrl, log, onFailure);
+  const database = connect(server.service.url, log, onFailure);
   let closing: Promise<void> | undefined;
   const close = () => {
     closing ??= database.close().then(() => server.close());
@@ -92,7 +99,7 @@ export async function openStore(
       isNew: server.isPrivate && (await isEmpty(database)),
       applied,
       schemaVersion,
-      isCurrent: () => isCurrent(database, schemaVersion),
+      isCurrent: readiness(database, schemaVersion, log),
       close,
       abandon: () => server.dismiss(),
     };
@@ -115,39 +122,19 @@ export async function openServer(
   options: OpenOptions,
 ): Promise<Server> {
   const server = await reachServer(storage, log, options);
-  const { ownerUrl, close } = server;
+  const { owner, close } = server;
   try {
-    return { url: ownerUrl, found: await find(server, log, options), close };
+    return { url: owner.url, found: await meet(server, log, options), close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-/** Judged before anything starts; made when the data directory is there. */
-function secretOf(config: Config, log: Log, { purpose = 'service' }: OpenOptions): () => string {
-  const { secret, storage } = config;
-  if (secret !== undefined) {
-    if (secret.length < 32 && purpose === 'service') {
-      log.warn({}, 'TALLYBOOK_SECRET is short; take one from "openssl rand -base64 32"');
-    }
-    return () => secret;
-  }
-  if (storage.kind === 'embedded') return () => keptSecret(storage.dataDirectory);
-  if (purpose === 'service') {
-    throw new UsageError(
-      'DATABASE_URL needs TALLYBOOK_SECRET, the same on every node; ' +
-        'take one from "openssl rand -base64 32"',
-    );
-  }
-  // A command hands out no cursors that anybody else would have to open.
-  return newSecret;
-}
-
 /** A server to use: one of the operator's, or the private one, running. */
 interface ReachedServer {
-  readonly ownerUrl: string;
-  readonly serviceUrl: string;
+  readonly owner: Address;
+  readonly service: Address;
   readonly isPrivate: boolean;
   close(): Promise<void>;
   dismiss(): Promise<void>;
@@ -159,10 +146,12 @@ async function reachServer(
   { mustExist = false }: OpenOptions,
 ): Promise<ReachedServer> {
   if (storage.kind === 'external') {
-    const { databaseUrl, migrateUrl = databaseUrl } = storage;
+    const { databaseUrl, migrateUrl } = storage;
     const close = async () => undefined;
-    const urls = { ownerUrl: migrateUrl, serviceUrl: databaseUrl };
-    return { ...urls, isPrivate: false, close, dismiss: close };
+    const service = { url: databaseUrl, setting: namesOf('databaseUrl') };
+    const owner =
+      migrateUrl === undefined ? service : { url: migrateUrl, setting: namesOf('migrateUrl') };
+    return { owner, service, isPrivate: false, close, dismiss: close };
   }
   const { dataDirectory, binDirectory } = storage;
   if (mustExist && !isInitialised(dataDirectory)) {
@@ -176,7 +165,9 @@ async function reachServer(
     binDirectory,
     log: (event, message) => ('err' in event ? log.warn(event, message) : log.info(event, message)),
   });
-  return { ownerUrl, serviceUrl, isPrivate: true, close: stop, dismiss };
+  const owner = { url: ownerUrl, setting: undefined };
+  const service = { url: serviceUrl, setting: undefined };
+  return { owner, service, isPrivate: true, close: stop, dismiss };
 }
 
 async function prepare(
@@ -185,11 +176,12 @@ async function prepare(
   options: OpenOptions,
 ): Promise<{ applied: readonly string[]; schemaVersion: number }> {
   const { purpose = 'service', migrationDeed, fill } = options;
-  let found = await find(server, log, options);
-  await assertDurable(server.ownerUrl);
+  const { owner, service } = server;
+  let found = await meet(server, log, options);
+  await assertDurable(owner.url, service.url);
   if (fill !== undefined) {
-    await fill({ url: server.ownerUrl, found }, options.signal);
-    found = await find(server, log, options);
+    await fill({ url: owner.url, found }, options.signal);
+    found = await findDatabase(owner, patienceOf(log, options));
   }
   const known = (await readMigrations()).length;
   if (found.version > known) {
@@ -203,29 +195,31 @@ async function prepare(
   if (found.version < known || (purpose !== 'command' && found.isOwner)) {
     applied = await migrateOrExplain(server, found.isOwner, log, migrationDeed);
   }
-  await assertSafe(server.serviceUrl, known);
-  await warnOfClock(server.serviceUrl, log);
+  await assertSafe(service.url, known);
+  const fault = await clockFault(service.url);
+  if (fault !== undefined) log.warn({}, fault);
   return { applied, schemaVersion: known };
 }
 
-async function warnOfClock(serviceUrl: string, log: Log): Promise<void> {
-  const seconds = await clockLead(serviceUrl);
-  if (Math.abs(seconds) <= clockLeadMax) return;
-  const where = `${Math.abs(Math.round(seconds))} s ${seconds > 0 ? 'ahead of' : 'behind'}`;
-  log.warn({}, `this node's clock is ${where} the database's: the times it writes will be off`);
+/** Whose database it is, and that both roles have the same one. */
+async function meet(
+  { owner, service, isPrivate }: ReachedServer,
+  log: Log,
+  options: OpenOptions,
+): Promise<Found> {
+  const patience = patienceOf(log, options);
+  const found = await findDatabase(owner, patience);
+  if (!isPrivate) await requireSameDatabase(owner, service, patience);
+  return found;
 }
 
-async function find(
-  { ownerUrl }: ReachedServer,
-  log: Log,
-  { purpose = 'service', signal }: OpenOptions,
-): Promise<Found> {
-  return findDatabase(ownerUrl, {
+function patienceOf(log: Log, { purpose = 'service', signal }: OpenOptions): Patience {
+  return {
     limit: purpose === 'service' ? Number.POSITIVE_INFINITY : commandPatience,
     notice: (error, delay) =>
       log.warn({ reason: reasonOf(error), delay }, 'waiting for the database'),
     signal,
-  });
+  };
 }
 
 async function migrateOrExplain(
@@ -241,8 +235,8 @@ async function migrateOrExplain(
     );
   }
   const { applied, serviceIsOwner } = await migrate({
-    owner: server.ownerUrl,
-    service: server.serviceUrl,
+    owner: server.owner.url,
+    service: server.service.url,
     deed: migrationDeed,
     onBlocked: (migration, pause) =>
       log.warn({ migration, pause }, 'others hold tables that the migration needs: it gives way'),
@@ -277,17 +271,13 @@ async function isEmpty({ reserve }: Database): Promise<boolean> {
   return row?.is_empty === true;
 }
 
-async function isCurrent({ reserve }: Database, known: number): Promise<boolean> {
-  try {
-    const [row] = await reserve.query<{ version: number; is_durable: boolean }>({
-      name: 'schema_version',
-      text: `select max(number) as version, current_setting('fsync') = 'on'
-          and current_setting('full_page_writes') = 'on' as is_durable
-        from schema_migrations`,
-      values: [],
-    });
-    return row !== undefined && row.version >= known && row.is_durable;
-  } catch {
-    return false;
-  }
+function readiness(database: Database, known: number, log: Log): () => Promise<boolean> {
+  let last: string | undefined;
+  return async () => {
+    const reason = await whyNotReady(database, known);
+    if (reason !== last)
+      log.warn({}, reason === undefined ? 'ready again' : `not ready: ${reason}`);
+    last = reason;
+    return reason === undefined;
+  };
 }

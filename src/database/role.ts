@@ -16,6 +16,11 @@ const settings: Readonly<Record<string, string>> = {
   statement_timeout: `${limits.statementTimeout}ms`,
   client_connection_check_interval: '2s',
   tcp_keepalives_idle: '10s',
+  // What answers are read from must have one form, whatever the database or the server has.
+  datestyle: 'ISO, YMD',
+  extra_float_digits: '1',
+  // Migrations put everything there: a schema in front of it would be another database.
+  search_path: 'public',
 };
 
 const rights = `
@@ -46,34 +51,109 @@ const rights = `
   grant update (quantity, sequence, last_movement_id, updated_at) on inventory_levels to %ROLE%;
 `;
 
-/** Creates the service's role if need be, with its rights. Returns whether it is the owner. */
+/**
+ * Makes the service's role if need be, and gives it the settings that it has not got. Returns
+ * whether it is the owner. Before migrations: nothing is changed where the owner may not do it.
+ * @throws Error naming the statements that mend it.
+ */
 export async function ensureServiceRole(owner: pg.Client, serviceUrl: string): Promise<boolean> {
   const service = new pg.Client({ connectionString: serviceUrl });
-  const name = service.user ?? '';
+  return alone(owner, async () => {
+    const found = await findRole(owner, service);
+    if (!found.exists) await createRole(owner, service, found);
+    const statements = missingSettings(owner, found);
+    try {
+      for (const statement of statements) await owner.query(statement);
+    } catch (error) {
+      if (!isDenied(error)) throw error;
+      throw new Error(
+        `${found.current} (TALLYBOOK_MIGRATE_URL) may not change ${found.role}, the role of ` +
+          `DATABASE_URL: run as a superuser ${statements.join('; ')}`,
+        { cause: error },
+      );
+    }
+    return found.isOwner;
+  });
+}
+
+/** Exactly what the service needs of the tables that there are. */
+export async function grantRights(owner: pg.Client, serviceUrl: string): Promise<void> {
+  const { user = '' } = new pg.Client({ connectionString: serviceUrl });
+  const statements = rights.replaceAll('%ROLE%', owner.escapeIdentifier(user));
+  await alone(owner, () => owner.query(statements));
+}
+
+/** Two starting processes would otherwise update the same catalogue rows at once and fail. */
+async function alone<Result>(owner: pg.Client, work: () => Promise<Result>): Promise<Result> {
   await owner.query('begin');
-  // Two starting processes would otherwise update the same catalogue rows at once and fail.
   await owner.query('select from schema_migrations where number = 0 for update');
-  const { rows } = await owner.query<{ current: string; database: string; exists: boolean }>(
-    `select current_user as current, current_database() as database,
-       exists (select from pg_roles where rolname = $1) as exists`,
-    [name],
+  const result = await work();
+  await owner.query('commit');
+  return result;
+}
+
+/** Names are quoted as SQL wants them. */
+interface FoundRole {
+  readonly role: string;
+  readonly current: string;
+  readonly database: string;
+  readonly isOwner: boolean;
+  readonly exists: boolean;
+  readonly mayCreate: boolean;
+  /** As `name=value`. */
+  readonly settings: readonly string[];
+}
+
+async function findRole(owner: pg.Client, service: pg.Client): Promise<FoundRole> {
+  const { rows } = await owner.query<FoundRole>(
+    `select quote_ident($1) as role, quote_ident(c.rolname) as current,
+       quote_ident(d.datname) as database,
+       c.rolname = $1 as "isOwner", s.oid is not null as exists,
+       c.rolsuper or c.rolcreaterole as "mayCreate", coalesce(o.setconfig, '{}') as settings
+     from pg_roles c
+     join pg_database d on d.datname = current_database()
+     left join pg_roles s on s.rolname = $1
+     left join pg_db_role_setting o on o.setdatabase = d.oid and o.setrole = s.oid
+     where c.rolname = current_user`,
+    [service.user],
   );
   const [found] = rows;
-  const isOwner = found === undefined || found.current === name;
-  const role = owner.escapeIdentifier(name);
-  if (!isOwner) {
-    const password = owner.escapeLiteral(service.password ?? '');
-    // The server's log must not quote the statement, should it fail.
-    await owner.query(`select set_config('log_min_error_statement', 'panic', true)
-      from pg_roles where rolname = current_user and rolsuper`);
-    if (!found.exists) await owner.query(`create role ${role} login password ${password}`);
-    await owner.query(rights.replaceAll('%ROLE%', role));
+  if (found === undefined) throw new Error('the database does not know the role of its session');
+  return found;
+}
+
+async function createRole(
+  owner: pg.Client,
+  service: pg.Client,
+  { role, current, mayCreate }: FoundRole,
+): Promise<void> {
+  if (!mayCreate) {
+    throw new Error(
+      `${role}, the role of DATABASE_URL, is not there, and ${current} (TALLYBOOK_MIGRATE_URL) ` +
+        `may not create it: run as a superuser alter role ${current} createrole, or make it by ` +
+        `hand with create role ${role} login password '…'`,
+    );
   }
-  const database = owner.escapeIdentifier(found?.database ?? '');
-  for (const [setting, value] of Object.entries(settings)) {
-    const literal = owner.escapeLiteral(value);
-    await owner.query(`alter role ${role} in database ${database} set ${setting} = ${literal}`);
-  }
-  await owner.query('commit');
-  return isOwner;
+  // The server's log must not quote the statement, should it fail.
+  await owner.query(`select set_config('log_min_error_statement', 'panic', true)
+    from pg_roles where rolname = current_user and rolsuper`);
+  const password = owner.escapeLiteral(service.password ?? '');
+  await owner.query(`create role ${role} login password ${password}`);
+}
+
+function missingSettings(
+  owner: pg.Client,
+  { role, database, settings: found }: FoundRole,
+): string[] {
+  const has = new Set(found.map((entry) => entry.replace(/^[^=]*/, (name) => name.toLowerCase())));
+  return Object.entries(settings)
+    .filter(([name, value]) => !has.has(`${name}=${value}`))
+    .map(
+      ([name, value]) =>
+        `alter role ${role} in database ${database} set ${name} = ${owner.escapeLiteral(value)}`,
+    );
+}
+
+function isDenied(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === '42501';
 }

@@ -4,15 +4,22 @@
 
 import pg from 'pg';
 import { limits } from '../core/limits.ts';
+import type { Database } from './connect.ts';
 import { patienceOfLooks } from './reach.ts';
 
 const oldestVersion = 150_000;
+
+/** In seconds. With NTP clocks are well within a second of each other. */
+const clockLeadMax = 5;
 
 /** A crash of the server alone could lose or tear what was acknowledged. */
 const durable = ['fsync', 'full_page_writes'] as const;
 
 /** Acknowledged once it is on disk here. What waits for standbys as well is safe, too. */
 const synchronous = ['on', 'remote_apply'];
+
+/** With `replica` no trigger and no foreign key guards anything. */
+const guarding = ['origin', 'local'];
 
 /** What migrations set on the role, as pg_settings has it: times in milliseconds. */
 const expectedOfRole: Readonly<Record<string, string>> = {
@@ -22,7 +29,25 @@ const expectedOfRole: Readonly<Record<string, string>> = {
   lock_timeout: String(limits.lockTimeout),
   statement_timeout: String(limits.statementTimeout),
   idle_in_transaction_session_timeout: String(limits.idleInTransactionTimeout),
+  datestyle: 'ISO, YMD',
+  extra_float_digits: '1',
+  search_path: 'public',
 };
+
+/** As good, on a role that an earlier version has migrated: what a server has by default. */
+const alsoAccepted: Readonly<Record<string, RegExp>> = {
+  datestyle: /^ISO\b/,
+  extra_float_digits: /^[0-3]$/,
+  search_path: /^"\$user", ?public$/,
+};
+
+const settingsOfServer = [
+  'server_version_num',
+  'server_encoding',
+  ...durable,
+  'synchronous_commit',
+  'session_replication_role',
+];
 
 interface Setting {
   readonly value: string;
@@ -37,9 +62,13 @@ interface Found {
   readonly database: string;
 }
 
-/** @throws Error naming every fault of the server, before it is migrated. */
-export async function assertDurable(ownerUrl: string): Promise<void> {
-  await judge(ownerUrl, serverFaults);
+/** @throws Error naming every fault of the server and the role's, before anything is changed. */
+export async function assertDurable(ownerUrl: string, serviceUrl = ownerUrl): Promise<void> {
+  const { user: role } = new pg.Client({ connectionString: serviceUrl });
+  await judge(ownerUrl, async (client, found) => [
+    ...(await serverFaults(client, found)),
+    ...(await rightsFaults(client, role)),
+  ]);
 }
 
 /**
@@ -49,18 +78,27 @@ export async function assertDurable(ownerUrl: string): Promise<void> {
 export async function assertSafe(serviceUrl: string, schemaVersion: number): Promise<void> {
   await judge(serviceUrl, async (client, found) => [
     ...(await serverFaults(client, found)),
-    ...synchronyFaults(found),
+    ...oneOf('synchronous_commit', synchronous, found),
+    ...oneOf('session_replication_role', guarding, found),
     ...roleFaults(found),
-    ...(await rightsFaults(client, found)),
+    ...(await rightsFaults(client)),
     ...(await schemaFaults(client, schemaVersion)),
   ]);
+}
+
+/** What to say when this node's clock is not the database's. */
+export async function clockFault(serviceUrl: string): Promise<string | undefined> {
+  const seconds = await clockLead(serviceUrl);
+  if (Math.abs(seconds) <= clockLeadMax) return undefined;
+  const where = `${Math.abs(Math.round(seconds))} s ${seconds > 0 ? 'ahead of' : 'behind'}`;
+  return `this node's clock is ${where} the database's: the times it writes will be off`;
 }
 
 /**
  * How far this node's clock is ahead of the database's, in seconds. Within the time that asking
  * takes the two count as equal.
  */
-export async function clockLead(serviceUrl: string): Promise<number> {
+async function clockLead(serviceUrl: string): Promise<number> {
   return look(serviceUrl, async (client) => {
     const before = Date.now();
     const { rows } = await client.query<{ at: string }>(
@@ -100,7 +138,7 @@ async function settingsOf(client: pg.Client): Promise<Found> {
   const { rows } = await client.query<{ name: string; value: string; source: string }>(
     `select lower(name) as name, setting as value, source from pg_settings
      where lower(name) = any ($1)`,
-    [['server_version_num', ...durable, 'synchronous_commit', ...Object.keys(expectedOfRole)]],
+    [[...settingsOfServer, ...Object.keys(expectedOfRole)]],
   );
   return {
     settings: new Map(rows.map(({ name, ...setting }) => [name, setting])),
@@ -122,7 +160,17 @@ async function serverFaults(client: pg.Client, found: Found): Promise<string[]> 
     const setting = found.settings.get(name);
     return setting?.value === 'on' ? [] : [faultOf(name, 'on', setting, found)];
   });
-  return [...unsafe, ...(await collationFaults(client, found))];
+  return [...unsafe, ...encodingFaults(found), ...(await collationFaults(client, found))];
+}
+
+/** In another one, names that everybody may have cannot be kept, or are kept without a look. */
+function encodingFaults({ settings }: Found): string[] {
+  const encoding = settings.get('server_encoding')?.value;
+  if (encoding === 'UTF8') return [];
+  return [
+    `its encoding is ${encoding}, it must be UTF8: make another one with create database NAME ` +
+      "template template0 encoding 'UTF8', and restore a backup into it if this one holds anything",
+  ];
 }
 
 /**
@@ -143,18 +191,20 @@ async function collationFaults(client: pg.Client, { database }: Found): Promise<
   ];
 }
 
-function synchronyFaults(found: Found): string[] {
-  const name = 'synchronous_commit';
+function oneOf(name: string, [first = '', ...others]: readonly string[], found: Found): string[] {
   const setting = found.settings.get(name);
-  return synchronous.includes(setting?.value ?? '') ? [] : [faultOf(name, 'on', setting, found)];
+  const isFine = [first, ...others].includes(setting?.value ?? '');
+  return isFine ? [] : [faultOf(name, first, setting, found)];
 }
 
-function roleFaults({ settings }: Found): string[] {
+function roleFaults(found: Found): string[] {
   return Object.entries(expectedOfRole).flatMap(([name, expected]) => {
-    const value = settings.get(name)?.value;
-    return value === expected
-      ? []
-      : [`${name} is ${value}, it must be ${expected}: run "tallybook migrate"`];
+    const setting = found.settings.get(name);
+    const { value = '', source } = setting ?? {};
+    if (value === expected || alsoAccepted[name]?.test(value) === true) return [];
+    // It beats what migrations set.
+    if (source === 'client') return [faultOf(name, expected, setting, found)];
+    return [`${name} is ${value}, it must be ${expected}: run "tallybook migrate"`];
   });
 }
 
@@ -162,14 +212,18 @@ function roleFaults({ settings }: Found): string[] {
  * A role that is not the owner's is there to have fewer rights. One that has all of them by the way
  * can switch off what guards the ledger; a service that is the owner itself is warned elsewhere.
  */
-async function rightsFaults(client: pg.Client, { role }: Found): Promise<string[]> {
-  const { rows } = await client.query<{ owner: string; is_superuser: boolean }>(
-    `select quote_ident(r.rolname) as owner, s.rolsuper as is_superuser
-     from pg_class t, pg_roles r, pg_roles s
-     where t.oid = to_regclass('public.inventory_movements') and r.oid = t.relowner
-       and s.rolname = current_user and s.oid <> r.oid and pg_has_role(s.oid, r.oid, 'member')`,
+async function rightsFaults(client: pg.Client, role?: string): Promise<string[]> {
+  const { rows } = await client.query<{ owner: string; role: string; is_superuser: boolean }>(
+    `select quote_ident(r.rolname) as owner, quote_ident(s.rolname) as role,
+       s.rolsuper as is_superuser
+     from pg_roles r, pg_roles s
+     where s.rolname = coalesce($1, current_user) and s.oid <> r.oid
+       and pg_has_role(s.oid, r.oid, 'member')
+       and r.oid = coalesce((select relowner from pg_class
+         where oid = to_regclass('public.inventory_movements')), current_user::regrole)`,
+    [role],
   );
-  return rows.map(({ owner, is_superuser }) =>
+  return rows.map(({ owner, role, is_superuser }) =>
     is_superuser
       ? `the service's role is a superuser: run alter role ${role} nosuperuser`
       : `the service's role may act as the owner: run revoke ${owner} from ${role}`,
@@ -178,7 +232,7 @@ async function rightsFaults(client: pg.Client, { role }: Found): Promise<string[
 
 async function schemaFaults(client: pg.Client, schemaVersion: number): Promise<string[]> {
   const { rows } = await client.query<{ version: number }>(
-    'select max(number) as version from schema_migrations',
+    'select max(number) as version from public.schema_migrations',
   );
   const version = rows[0]?.version;
   if (version === schemaVersion) return [];
@@ -208,4 +262,28 @@ function faultOf(
       ? (remedies[source] ?? `set ${name} = ${expected} in the server's settings and reload them`)
       : `run ${statement}`;
   return `${name} is ${value}, it must be ${expected} (it comes from: ${source}): ${remedy}`;
+}
+
+/** Why a service should not be used just now; undefined while all is well. */
+export async function whyNotReady(
+  { reserve }: Database,
+  known: number,
+): Promise<string | undefined> {
+  try {
+    const rows = await reserve.query<{ version: number | null; off: string[] }>({
+      name: 'readiness',
+      text: `select max(number) as version,
+          array(select name from unnest($1::text[]) as name where current_setting(name) <> 'on')
+            as off
+        from schema_migrations`,
+      values: [durable],
+    });
+    const [{ version, off } = { version: null, off: [] }] = rows;
+    if (off.length > 0) return `${off.join(' and ')} is off`;
+    return (version ?? 0) >= known
+      ? undefined
+      : `the schema is at version ${version}, not ${known}`;
+  } catch {
+    return 'the database does not answer';
+  }
 }

@@ -4,15 +4,39 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Config, UsageError } from '../config.ts';
 
 const secretBytes = 32;
+
+/** Judged before anything starts; made when the data directory is there. */
+export function secretOf(
+  { secret, storage }: Config,
+  isService: boolean,
+  warn: (text: string) => void,
+): () => string {
+  if (secret !== undefined) {
+    if (secret.length < 32 && isService) {
+      warn('TALLYBOOK_SECRET is short; take one from "openssl rand -base64 32"');
+    }
+    return () => secret;
+  }
+  if (storage.kind === 'embedded') return () => keptSecret(storage.dataDirectory);
+  if (isService) {
+    throw new UsageError(
+      'DATABASE_URL needs TALLYBOOK_SECRET, the same on every node; ' +
+        'take one from "openssl rand -base64 32"',
+    );
+  }
+  // A command hands out no cursors that anybody else would have to open.
+  return newSecret;
+}
 
 export function keptSecret(dataDirectory: string): string {
   const path = join(dataDirectory, 'secret');
   return readSecret(path) ?? makeSecret(path);
 }
 
-export function newSecret(): string {
+function newSecret(): string {
   return randomBytes(secretBytes).toString('base64url');
 }
 

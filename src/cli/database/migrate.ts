@@ -8,7 +8,9 @@ export function defineMigrate(program: Command): void {
   define(program, {
     name: 'migrate',
     description: 'Bring the database up to date, and make it if there is none.',
-    example: 'TALLYBOOK_MIGRATE_URL=postgres://owner@db/tallybook tallybook migrate',
+    example:
+      'TALLYBOOK_MIGRATE_URL=postgres://owner@db/books tallybook migrate \\\n' +
+      '      --database-url postgres://service@db/books',
   }).action(migrate);
 }
 
