@@ -36,7 +36,8 @@ async function serve(): Promise<ServiceProcess> {
 /** Servers, not their children, that work in the directory. */
 function postmasters(): number[] {
   const there = processes();
-  return there.filter((pid) => !there.includes(parentOf(pid)));
+  // A child that ends meanwhile has no parent any more.
+  return there.filter((pid) => ![0, ...there].includes(parentOf(pid)));
 }
 
 function processes(): number[] {
