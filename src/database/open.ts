@@ -91,7 +91,7 @@ export async function openStore(
     const { applied, schemaVersion } = await prepare(server, log, options);
     return {
       database,
-      secret: secret(),
+      secret: await secret(),
       isNew: server.isPrivate && (await isEmpty(database)),
       applied,
       schemaVersion,
@@ -128,7 +128,7 @@ export async function openServer(
 }
 
 /** Judged before anything starts; made when the data directory is there. */
-function secretOf(config: Config, log: Log, { purpose = 'service' }: OpenOptions): () => string {
+function secretOf(config: Config, log: Log, { purpose = 'service' }: OpenOptions) {
   const { secret, storage } = config;
   if (secret !== undefined) {
     if (secret.length < 32 && purpose === 'service') {

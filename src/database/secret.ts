@@ -4,12 +4,13 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { explainingFull } from './embedded/directory.ts';
 
 const secretBytes = 32;
 
-export function keptSecret(dataDirectory: string): string {
+export function keptSecret(dataDirectory: string): Promise<string> {
   const path = join(dataDirectory, 'secret');
-  return readSecret(path) ?? makeSecret(path);
+  return explainingFull(dataDirectory, () => readSecret(path) ?? makeSecret(path));
 }
 
 export function newSecret(): string {

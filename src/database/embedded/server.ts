@@ -5,7 +5,7 @@
 import { chooseAccount } from './account.ts';
 import { type Cluster, makeRoot, preparedCluster } from './cluster.ts';
 import { makeDatabase, ownerUrl, serviceUrl } from './connection.ts';
-import { layoutOf } from './directory.ts';
+import { explainingFull, layoutOf } from './directory.ts';
 import { type Joined, type JoinOptions, joinServer, type Log } from './join.ts';
 import { withLock } from './lock.ts';
 import { Supervisor } from './supervisor.ts';
@@ -46,9 +46,9 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
   const abort = new AbortController();
   const joinOptions = { log, stopWithParent, settings, signal: abort.signal };
   const notice = (message: string) => log({}, message);
-  const joined = await withLock(layout.lock, { notice }, async () =>
-    joinWithDatabase(await preparedCluster(layout, binDirectory), joinOptions),
-  );
+  const join = async () =>
+    joinWithDatabase(await preparedCluster(layout, binDirectory), joinOptions);
+  const joined = await explainingFull(layout.root, () => withLock(layout.lock, { notice }, join));
   const supervisor = new Supervisor(joined, joinOptions, abort);
   const adopted = joined.launch === undefined;
   log({ adopted, dataDirectory: layout.root }, 'PostgreSQL is ready');
