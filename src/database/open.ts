@@ -109,6 +109,8 @@ export async function openStore(
 export interface Server extends FillTarget {
   /** Stops the private server if nobody else uses it. Close your own connections first. */
   close(): Promise<void>;
+  /** As of a store. */
+  abandon(): Promise<void>;
 }
 
 /** @throws Error when the database cannot be reached. */
@@ -118,9 +120,9 @@ export async function openServer(
   options: OpenOptions,
 ): Promise<Server> {
   const server = await reachServer(storage, log, options);
-  const { ownerUrl, close } = server;
+  const { ownerUrl, close, dismiss } = server;
   try {
-    return { url: ownerUrl, found: await find(server, log, options), close };
+    return { url: ownerUrl, found: await find(server, log, options), close, abandon: dismiss };
   } catch (error) {
     await close();
     throw error;
@@ -159,7 +161,7 @@ interface ReachedServer {
 async function reachServer(
   storage: Storage,
   log: Log,
-  { mustExist = false }: OpenOptions,
+  { mustExist = false, signal }: OpenOptions,
 ): Promise<ReachedServer> {
   if (storage.kind === 'external') {
     const { databaseUrl, migrateUrl = databaseUrl } = storage;
@@ -177,6 +179,7 @@ async function reachServer(
   const { ownerUrl, serviceUrl, stop, dismiss } = await startEmbeddedServer({
     dataDirectory,
     binDirectory,
+    signal,
     log: (event, message) => ('err' in event ? log.warn(event, message) : log.info(event, message)),
   });
   return { ownerUrl, serviceUrl, isPrivate: true, close: stop, dismiss };

@@ -33,7 +33,8 @@ export class Supervisor {
   #joined: Joined;
   #stopped: Promise<void> | undefined;
 
-  constructor(joined: Joined, options: LaunchOptions & { log: Log }, abort: AbortController) {
+  constructor(joined: Joined, options: LaunchOptions & { log: Log }) {
+    const abort = new AbortController();
     this.#cluster = joined.cluster;
     this.#options = { ...options, signal: abort.signal };
     this.#abort = abort;
