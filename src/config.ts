@@ -66,7 +66,7 @@ export const settings = {
   postgresBin: {
     variable: 'TALLYBOOK_POSTGRES_BIN',
     default: 'the packaged PostgreSQL 18',
-    meaning: 'The bin folder of another PostgreSQL for the data directory.',
+    meaning: 'The bin folder of another PostgreSQL, 17 or newer, for the data directory.',
   },
   migrateUrl: {
     variable: 'TALLYBOOK_MIGRATE_URL',

@@ -33,15 +33,22 @@ export interface Running {
   abandon(): Promise<void>;
 }
 
+interface StartOptions {
+  /** Of the log, for the metrics. */
+  readonly linesLost?: () => number;
+  /** Ends the start: it throws then. */
+  readonly signal?: AbortSignal;
+}
+
 /** @throws what keeps the service from starting; nothing is left running then. */
 export async function start(
   config: Config,
   log: Logger,
-  linesLost: () => number = () => 0,
+  { linesLost = () => 0, signal }: StartOptions = {},
 ): Promise<Running> {
   const metrics = new Metrics();
   const onFailure = (kind: FailureKind) => metrics.countDatabaseFailure(kind);
-  const store = await openStore(config, log, onFailure, { migrationDeed });
+  const store = await openStore(config, log, onFailure, { migrationDeed, signal });
   try {
     return await serveStore(config, log, store, metrics, linesLost);
   } catch (error) {

@@ -74,22 +74,43 @@ export async function withServer<Result>(
   return withOpened((signal) => openServer(config, log, { ...options, signal }), work);
 }
 
-async function withOpened<Opened extends { close(): Promise<void> }, Result>(
+interface Closable {
+  close(): Promise<void>;
+  abandon(): Promise<void>;
+}
+
+/** A terminal signals the whole process group, and npm passes the signal on once more. */
+const sameSignalMs = 500;
+
+async function withOpened<Opened extends Closable, Result>(
   open: (signal: AbortSignal) => Promise<Opened>,
   work: (opened: Opened, signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   const interruption = new AbortController();
   const { signal } = interruption;
-  const opening = open(signal);
-  // Not before it is open: a server that is just starting would be left running.
+  // After this function has its handlers.
+  const opening = Promise.resolve(signal).then(open);
+  const leave = (how: keyof Closable) => {
+    const leaving = opening.then((opened) => opened[how]());
+    void leaving.catch(() => undefined).then(() => process.exit(130));
+  };
+  let isOpen = false;
+  let firstAt: number | undefined;
   const onSignal = () => {
-    interruption.abort();
-    const closing = opening.then((opened) => opened.close());
-    void closing.catch(() => undefined).then(() => process.exit(130));
+    if (firstAt === undefined) {
+      firstAt = performance.now();
+      interruption.abort();
+      // A server that is just starting is stopped first.
+      leave('close');
+    } else if (performance.now() - firstAt > sameSignalMs) {
+      if (!isOpen) process.exit(130);
+      leave('abandon');
+    }
   };
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
   try {
     const opened = await opening;
+    isOpen = true;
     return await work(opened, signal).finally(() => opened.close());
   } catch (error) {
     // What fails because the database was closed meanwhile is no news.

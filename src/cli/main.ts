@@ -25,8 +25,10 @@ import { programVersion } from './version.ts';
 export async function run(argv: readonly string[]): Promise<void> {
   // A reader that has seen enough, such as `head`, is no error. Anything else fails a command, but
   // ends no service: a full disk must not keep it from starting.
+  let outputError: unknown;
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return;
+    outputError = error;
     process.exitCode = 1;
     process.stderr.write(`error: the output could not be written: ${error.message}\n`);
   });
@@ -35,8 +37,9 @@ export async function run(argv: readonly string[]): Promise<void> {
     await program().parseAsync(argv);
   } catch (error) {
     process.exitCode = exitCodeOf(error);
-    // Commander has said what it had to say.
-    if (!(error instanceof CommanderError)) process.stderr.write(`error: ${textOf(error)}\n`);
+    // Commander has said what it had to say, and so has the output.
+    const isSaid = error instanceof CommanderError || error === outputError;
+    if (!isSaid) process.stderr.write(`error: ${textOf(error)}\n`);
   }
 }
 

@@ -34,11 +34,14 @@ async function serve(flags: ServeFlags): Promise<void> {
   const log = createLog(config.logLevel, writer);
   endOnUnexpected(log);
   const early = holdSignals(config);
-  const running = await start(config, log, () => writer.linesLost).catch((error: unknown) => {
+  const linesLost = () => writer.linesLost;
+  const starting = start(config, log, { linesLost, signal: early.signal });
+  const running = await starting.catch((error: unknown) => {
     early.release();
+    if (early.signal.aborted) process.exit(0);
     throw error;
   });
-  if (early.isSignalled()) {
+  if (early.signal.aborted) {
     await running.stop();
     return;
   }
@@ -46,28 +49,30 @@ async function serve(flags: ServeFlags): Promise<void> {
   early.release();
   const stopped = runUntilSignal(running, log);
   await show(flags, greetingOf(running, demo), (greeting) => welcome(greeting, config));
-  if (early.isSignalled()) process.kill(process.pid, 'SIGTERM');
+  if (early.signal.aborted) process.kill(process.pid, 'SIGTERM');
   await stopped;
   // A database that has gone silent may hold a connection open for as long as it likes.
   process.exit(0);
 }
 
 /**
- * While the private server starts, a signal has to wait: this process would be gone and the server
- * left running. Without one there is nothing to clean up. A second signal waits for nothing; what
- * comes within half a second is the same Ctrl-C, passed on by npm.
+ * While the private server starts, the end has to wait until it is stopped: this process would be
+ * gone and the server left running. Without one there is nothing to clean up. A second signal waits
+ * for nothing; what comes within half a second is the same Ctrl-C, passed on by npm.
  */
-function holdSignals({ storage }: Config): { isSignalled(): boolean; release(): void } {
+function holdSignals({ storage }: Config): { readonly signal: AbortSignal; release(): void } {
+  const interruption = new AbortController();
   let firstAt: number | undefined;
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   const onSignal = () => {
     if (storage.kind === 'external') process.exit(0);
     if (firstAt !== undefined && performance.now() - firstAt > 500) process.exit(1);
     firstAt ??= performance.now();
+    interruption.abort();
   };
   for (const signal of signals) process.on(signal, onSignal);
   return {
-    isSignalled: () => firstAt !== undefined,
+    signal: interruption.signal,
     release: () => {
       for (const signal of signals) process.removeListener(signal, onSignal);
     },

@@ -101,8 +101,8 @@ describe('the secret of a data directory', () => {
   afterAll(() => rm(directory, { recursive: true, force: true }));
 
   test('is made once, for its owner only, and is long', async () => {
-    const made = keptSecret(directory);
-    expect(keptSecret(directory)).toBe(made);
+    const made = await keptSecret(directory);
+    expect(await keptSecret(directory)).toBe(made);
     const path = join(directory, 'secret');
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     expect(await readFile(path, 'utf8')).toBe(`${made}\n`);
@@ -111,7 +111,7 @@ describe('the secret of a data directory', () => {
 
   test('is not made up for when its file is empty', async () => {
     await writeFile(join(directory, 'secret'), '');
-    expect(() => keptSecret(directory)).toThrow('is empty');
+    await expect(keptSecret(directory)).rejects.toThrow('is empty');
   });
 });
 

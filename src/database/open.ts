@@ -33,7 +33,7 @@ export interface OpenOptions {
   /** Refuse a data directory without a database instead of making one: it was mistyped. */
   readonly mustExist?: boolean;
   /** Ends the waiting. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** What to say in the audit trail of each migration that is applied. */
   readonly migrationDeed?: (migration: string) => Statement;
   /** Fills the database before it is migrated. */
@@ -95,7 +95,7 @@ export async function openStore(
     const { applied, schemaVersion } = await prepare(server, log, options);
     return {
       database,
-      secret: secret(),
+      secret: await secret(),
       isNew: server.isPrivate && (await isEmpty(database)),
       applied,
       schemaVersion,
@@ -113,6 +113,8 @@ export async function openStore(
 export interface Server extends FillTarget {
   /** Stops the private server if nobody else uses it. Close your own connections first. */
   close(): Promise<void>;
+  /** As of a store. */
+  abandon(): Promise<void>;
 }
 
 /** @throws Error when the database cannot be reached. */
@@ -122,9 +124,9 @@ export async function openServer(
   options: OpenOptions,
 ): Promise<Server> {
   const server = await reachServer(storage, log, options);
-  const { owner, close } = server;
+  const { owner, close, dismiss } = server;
   try {
-    return { url: owner.url, found: await meet(server, log, options), close };
+    return { url: owner.url, found: await meet(server, log, options), close, abandon: dismiss };
   } catch (error) {
     await close();
     throw error;
@@ -143,7 +145,7 @@ interface ReachedServer {
 async function reachServer(
   storage: Storage,
   log: Log,
-  { mustExist = false }: OpenOptions,
+  { mustExist = false, signal }: OpenOptions,
 ): Promise<ReachedServer> {
   if (storage.kind === 'external') {
     const { databaseUrl, migrateUrl } = storage;
@@ -163,6 +165,7 @@ async function reachServer(
   const { ownerUrl, serviceUrl, stop, dismiss } = await startEmbeddedServer({
     dataDirectory,
     binDirectory,
+    signal,
     log: (event, message) => ('err' in event ? log.warn(event, message) : log.info(event, message)),
   });
   const owner = { url: ownerUrl, setting: undefined };

@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, UsageError } from '../config.ts';
+import { explainingFull } from './embedded/directory.ts';
 
 const secretBytes = 32;
 
@@ -13,7 +14,7 @@ export function secretOf(
   { secret, storage }: Config,
   isService: boolean,
   warn: (text: string) => void,
-): () => string {
+): () => string | Promise<string> {
   if (secret !== undefined) {
     if (secret.length < 32 && isService) {
       warn('TALLYBOOK_SECRET is short; take one from "openssl rand -base64 32"');
@@ -31,9 +32,9 @@ export function secretOf(
   return newSecret;
 }
 
-export function keptSecret(dataDirectory: string): string {
+export function keptSecret(dataDirectory: string): Promise<string> {
   const path = join(dataDirectory, 'secret');
-  return readSecret(path) ?? makeSecret(path);
+  return explainingFull(dataDirectory, () => readSecret(path) ?? makeSecret(path));
 }
 
 function newSecret(): string {

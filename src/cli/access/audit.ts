@@ -174,10 +174,13 @@ function describe({ records, last, fault }: ChainReport): string {
   return texts.join('\n\n');
 }
 
-function faultText({ kind, day, number, message }: ChainFault): string {
-  const what =
-    day === null ? 'The audit trail is altered' : `Number ${number} of ${day} is ${kind}`;
-  return `${what}: ${message}.`;
+function faultText(fault: ChainFault): string {
+  return `${faultName(fault)}: ${fault.message}.`;
+}
+
+/** Which record has it, if it is one. */
+export function faultName({ kind, day, number }: ChainFault): string {
+  return day === null ? 'The audit trail is altered' : `Number ${number} of ${day} is ${kind}`;
 }
 
 function filterOf(flags: FilterFlags): AuditFilter {

@@ -1,7 +1,7 @@
 // Backup and restore as an operator does them, through real processes: while services write, on a
 // server of one's own and on the private one, and when they are killed midway.
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Api, newKey } from '../../../test/support/api.ts';
+import { AuditTrail } from '../../../test/support/audit.ts';
 import {
   createEmptyDatabase,
   createTestDatabase,
@@ -43,9 +44,13 @@ interface Command {
   readonly ended: Promise<{ code: number | null; stdout: string; stderr: string }>;
 }
 
-function tallybook(args: readonly string[], on?: TestDatabase): Command {
+function tallybook(
+  args: readonly string[],
+  on?: TestDatabase,
+  form: readonly string[] = ['--json'],
+): Command {
   const flags = on === undefined ? [] : ['--database-url', on.serviceUrl];
-  const child = spawn(process.execPath, [program, ...args, ...flags, '--json'], {
+  const child = spawn(process.execPath, [program, ...args, ...flags, ...form], {
     env: {
       PATH: process.env.PATH,
       HOME: process.env.HOME,
@@ -234,6 +239,34 @@ describe('a backup', () => {
     await expect.poll(() => source.sql(ending), { interval: 20 }).toHaveLength(1);
     lost.child.stdout?.resume();
     expect(await lost.ended).toMatchObject({ code: 1, stderr: expect.stringMatching(/^error: /) });
+  });
+
+  test('that cannot be written says so once', async () => {
+    const shell = ['-c', 'exec "$@" > /dev/full', 'sh', process.execPath, program];
+    const flags = ['backup', '-', '--database-url', source.serviceUrl];
+    const { status, stderr } = spawnSync('/bin/sh', [...shell, ...flags], { encoding: 'utf8' });
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^error: the output could not be written: ENOSPC.*\n$/);
+  });
+
+  test('of an altered audit trail is restored, and the record is named', async () => {
+    const altered = await emptyDatabase();
+    const db = await emptyDatabase();
+    const file = join(directory, 'altered.backup.gz');
+    await report(['backup', file], source);
+    await report(['restore', file], altered);
+    const [first] = await new AuditTrail(altered).lines();
+    await altered.sql(`begin; set local session_replication_role = 'replica';
+      update audit_records set line = line || ' ' where number = 1; commit`);
+    await report(['backup', file], altered);
+    const { code, stdout } = await tallybook(['restore', file], db, []).ended;
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      new RegExp(
+        `^Audit +Number 1 of ${first?.day} is altered: run "tallybook audit verify"$`,
+        'm',
+      ),
+    );
   });
 
   test('is loaded whole or not at all: a restore that is killed can be repeated', async () => {

@@ -10,6 +10,7 @@ import type { Manifest, Trailer } from '../../database/backup/format.ts';
 import type { BackupReader } from '../../database/backup/read.ts';
 import type { FillTarget, Store } from '../../database/open.ts';
 import type { Verification } from '../../inventory/verify.ts';
+import { faultName } from '../access/audit.ts';
 import { type CommonFlags, define, withStore } from '../command.ts';
 import { count, members, show } from '../output.ts';
 
@@ -119,8 +120,13 @@ function describe(restoration: Restoration): string {
     ['SHA-256', `${sha256} (of the content)`],
     ['Schema', `version ${schema_version}${news}`],
     ['Ledger', ledger.ok ? `sound: ${levels} agree` : `${found}: run "tallybook verify"`],
-    ['Audit', audit.ok ? `sound: ${count(audit.records, 'record')}` : 'altered: "audit verify"'],
+    ['Audit', auditText(audit)],
   ]);
   const rest = 'What was revoked or erased after that moment has to be revoked or erased again.';
   return ok ? `${text}\n\n${rest}` : text;
+}
+
+function auditText({ records, fault }: ChainReport): string {
+  if (fault === null) return `sound: ${count(records, 'record')}`;
+  return `${faultName(fault)}: run "tallybook audit verify"`;
 }

@@ -161,7 +161,7 @@ describe('what is not a whole backup is refused, and changes nothing: ', () => {
   });
   afterAll(() => target.drop());
 
-  async function refusedAndEmpty(bytes: Buffer, reason: RegExp): Promise<void> {
+  async function refusedAndEmpty(bytes: Buffer, reason: RegExp | string): Promise<void> {
     await expect(restoreBackup(target, bytes)).rejects.toThrow(reason);
     const [schema] = await target.sql("select to_regclass('merchants') is null as is_missing");
     if (schema?.is_missing === true) return;
@@ -205,6 +205,41 @@ describe('what is not a whole backup is refused, and changes nothing: ', () => {
   test('one whose ledger does not prove itself', async () => {
     const sums = altered(backup, (text) => text.replace('correction\t0\t', 'correction\t1\t'));
     await refusedAndEmpty(sums, /refused its inventory_movements/);
+  });
+
+  test('one of a database with a wrong level, which is named', async () => {
+    const db = await empty();
+    await restoreBackup(db, backup);
+    const [level] = await db.sql(`select * from inventory_levels where sequence > 0 limit 1`);
+    await db.sql(`begin; set local session_replication_role = 'replica';
+      update inventory_levels set quantity = quantity + 1
+        where (product_id, location_id) = ('${level?.product_id}', '${level?.location_id}');
+      commit`);
+    const named = `${level?.product_id} at ${level?.location_id} of ${level?.merchant_id}`;
+    const reason = `inventory_levels (a level differs from its last movement: ${named})`;
+    await refusedAndEmpty(
+      await takeBackup(db),
+      `the database refused its ${reason}. Nothing was restored`,
+    );
+  });
+
+  test('one of a database in which something refers to nothing', async () => {
+    const db = await empty();
+    await restoreBackup(db, backup);
+    await db.sql(`begin; set local session_replication_role = 'replica';
+      delete from merchants; commit`);
+    await refusedAndEmpty(
+      await takeBackup(db),
+      /^the database refused its \w+ \(.* violates foreign key .*\)\. Nothing was restored$/,
+    );
+  });
+
+  test('one with values that no column takes, which are not told', async () => {
+    const unit = altered(backup, (text) => text.replace('\teach\t0\t', '\teach\tmine\t'));
+    await refusedAndEmpty(
+      unit,
+      /^the database refused its products \(the file is damaged or altered, SQLSTATE 22P02\)\. N/,
+    );
   });
 
   test('one of a newer program, or of another schema', async () => {

@@ -11,6 +11,7 @@ import { firstWithTrail, migrateThrough } from '../migrate.ts';
 import type { Found } from '../reach.ts';
 import type { Manifest, Trailer } from './format.ts';
 import type { BackupReader } from './read.ts';
+import { explained, refusing } from './refusal.ts';
 import { withSession } from './session.ts';
 import { appliedMigrations, columnList, findTables, type Table, tableName } from './tables.ts';
 
@@ -40,15 +41,18 @@ export async function loadBackup(
     if (found.version > 0) await requireReady(client, manifest);
     await migrateThrough(url, manifest.schema_version);
     await client.query(begin.text);
-    await lock(client);
-    await requireReady(client, manifest);
-    await requireSameTables(client, manifest);
-    await clearTrail(client);
-    const trailer = await load(client, backup);
-    if (manifest.schema_version >= firstWithTrail) {
-      const { text, values } = deed(trailer);
-      await client.query(text, [...values]);
-    }
+    const trailer = await refusing('the backup', async () => {
+      await lock(client);
+      await requireReady(client, manifest);
+      await requireSameTables(client, manifest);
+      await clearTrail(client);
+      const loaded = await load(client, backup);
+      if (manifest.schema_version >= firstWithTrail) {
+        const { text, values } = deed(loaded);
+        await client.query(text, [...values]);
+      }
+      return loaded;
+    });
     requireCommitted(await client.query(commit.text));
     return trailer;
   });
@@ -123,12 +127,40 @@ async function load(client: pg.Client, backup: BackupReader): Promise<Trailer> {
   const trailer = await backup.end(counts);
   // First: what follows is planned by what the tables hold now.
   await client.query(`analyze ${tables.map(tableName).join(', ')}`);
-  // The check of levels would wait for the commit, and a table that waits gets no key.
-  await client.query('set constraints all immediate');
-  for (const key of keys) {
-    await client.query(`alter table ${key.table} add constraint ${key.name} ${key.definition}`);
+  await checkLevels(client);
+  for (const { table, name, definition } of keys) {
+    await refusing(`its ${table}`, () =>
+      client.query(`alter table ${table} add constraint ${name} ${definition}`),
+    );
   }
   return trailer;
+}
+
+/** It would wait for the commit, and a table that waits gets no key. */
+async function checkLevels(client: pg.Client): Promise<void> {
+  await client.query('savepoint before_levels');
+  await refusing('its inventory_levels', async () => {
+    try {
+      await client.query('set constraints all immediate');
+    } catch (error) {
+      await client.query('rollback to savepoint before_levels');
+      throw explained(error, await firstWrongLevel(client));
+    }
+  });
+}
+
+async function firstWrongLevel(client: pg.Client): Promise<string | undefined> {
+  const { rows } = await client.query<Record<'merchant' | 'product' | 'location', string>>(
+    `select l.merchant_id as merchant, l.product_id as product, l.location_id as location
+    from public.inventory_levels l
+    where l.sequence > 0 and not exists (
+      select from public.inventory_movements m
+      where m.merchant_id = l.merchant_id and m.id = l.last_movement_id
+        and m.product_id = l.product_id and m.location_id = l.location_id
+        and m.sequence = l.sequence and m.quantity_after = l.quantity)
+    order by l.merchant_id, l.product_id, l.location_id limit 1`,
+  );
+  return rows.map((row) => `${row.product} at ${row.location} of ${row.merchant}`)[0];
 }
 
 async function fill(
@@ -138,14 +170,7 @@ async function fill(
 ): Promise<number> {
   const copy = `copy ${tableName(name)} (${columnList(columns)}) from stdin`;
   const rows = client.query(copyStreams.from(copy));
-  try {
-    await pipeline(() => backup.rows(), rows);
-  } catch (error) {
-    const isRefusal = error instanceof Error && 'severity' in error;
-    if (!isRefusal) throw error;
-    const reason = `the database refused its ${name} (${error.message})`;
-    throw new Error(`${reason}. Nothing was restored`, { cause: error });
-  }
+  await refusing(`its ${name}`, () => pipeline(() => backup.rows(), rows));
   return rows.rowCount;
 }
 

@@ -103,6 +103,21 @@ export function handOver(path: string, account: Account): void {
   }
 }
 
+/**
+ * PostgreSQL refuses a directory of somebody else's or open to others, such as a copy that root
+ * made, in words that do not tell what to do. A group that may read is let pass, as it does.
+ */
+export function requirePrivate(cluster: string, account: Account): void {
+  const { uid, mode } = statSync(cluster);
+  const isForeign = uid !== account.uid;
+  if (!isForeign && (mode & 0o727) === 0o700) return;
+  const path = `'${cluster.replaceAll("'", "'\\''")}'`;
+  const chown = isForeign ? `chown -R ${account.name}: ${path} && ` : '';
+  throw new Error(
+    `${cluster} must belong to ${account.name} and have mode 0700: ${chown}chmod 700 ${path}`,
+  );
+}
+
 function cannotBecome(account: Account, cause: unknown): Error {
   const detail = cause instanceof Error ? cause.message : String(cause);
   return new Error(

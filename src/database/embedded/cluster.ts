@@ -26,6 +26,7 @@ import {
   type Passwords,
   syncDirectory,
 } from './directory.ts';
+import { removeRemains } from './lock.ts';
 import { TUNABLE } from './settings.ts';
 import { keptSocketDirectory } from './socket.ts';
 
@@ -67,6 +68,7 @@ export async function preparedCluster(
     socketDirectory: keptSocketDirectory(layout, account),
   };
   removeUnfinished(layout);
+  removeRemains(layout.lock);
   if (!isInitialised(layout.root)) await initialise(cluster);
   checkVersion(cluster);
   return cluster;

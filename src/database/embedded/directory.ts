@@ -94,11 +94,31 @@ export function writeDurably(path: string, text: string): void {
   try {
     writeSync(file, text);
     fsyncSync(file);
+    renameSync(draft, path);
   } finally {
     closeSync(file);
+    rmSync(draft, { force: true });
   }
-  renameSync(draft, path);
   syncDirectory(dirname(path));
+}
+
+/** No space, or none that this user may still take. */
+export function isFull(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'ENOSPC' || code === 'EDQUOT';
+}
+
+/** Says of what fails for want of space which disk it is. */
+export async function explainingFull<T>(root: string, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (!isFull(cause)) throw cause;
+    throw new Error(
+      `the data directory ${root} cannot be written (no space left on device): free space`,
+      { cause },
+    );
+  }
 }
 
 /** A rename is on disk only when its directory is. */

@@ -49,6 +49,7 @@ export async function joinServer(planned: Cluster, options: JoinOptions): Promis
 async function startAnew(cluster: Cluster, options: JoinOptions): Promise<Joined> {
   const deadline = Date.now() + REMAINS_LIMIT_MS;
   for (;;) {
+    options.signal.throwIfAborted();
     const started = await launch(cluster, options);
     try {
       return { cluster, keeper: await untilReady(cluster, options, started), launch: started };
@@ -87,8 +88,9 @@ async function untilReady(
     const failure = started?.failure();
     if (failure) throw new Error(`PostgreSQL did not start: ${failure}`);
     try {
-      return await connectKeeper(cluster);
+      return await connectOrAbort(cluster, signal);
     } catch (error) {
+      signal.throwIfAborted();
       if (!isPassing(error)) throw refused(cluster, error);
       if (!started && !findRunning(cluster)) throw error;
       if (Date.now() - begin > READY_LIMIT_MS) {
@@ -100,6 +102,24 @@ async function untilReady(
       noticeAt = Date.now() + 10_000;
     }
     await sleep(POLL_MS);
+  }
+}
+
+/** A frozen server lets a connection wait for ten seconds: who gives up does not wait with it. */
+async function connectOrAbort(cluster: Cluster, signal: AbortSignal): Promise<Keeper> {
+  const connecting = connectKeeper(cluster);
+  let abort = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(signal.reason);
+    signal.addEventListener('abort', abort);
+  });
+  try {
+    return await Promise.race([connecting, aborted]);
+  } catch (error) {
+    void connecting.then(({ client }) => client.end()).catch(() => undefined);
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', abort);
   }
 }
 

@@ -3,12 +3,17 @@
 // process still lives.
 
 import { createHash, randomBytes } from 'node:crypto';
-import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A holder may be replaying a long write-ahead log after a crash, which takes minutes. */
 const WAIT_LIMIT_MS = 15 * 60_000;
 const POLL_MS = 20;
+/** A draft without a mark may be that of a process which is writing it at this moment. */
+const EMPTY_FOR_MS = 60_000;
+/** What `create` and `removeDead` add to the name. */
+const DRAFT = /^(\.[0-9a-f]{12}){1,9}$/;
 
 interface Waiting {
   /** Told once, when somebody who reads the log might begin to wonder. */
@@ -27,6 +32,27 @@ export async function withLock<T>(
   } finally {
     removeIfStill(path, mark);
   }
+}
+
+/**
+ * Removes what processes left that ended between two steps, such as on a full disk. Call it under
+ * the lock only: guards of the dead are of no use then, because the lock no longer has their mark.
+ */
+export function removeRemains(path: string): void {
+  const directory = dirname(path);
+  for (const name of readdirSync(directory)) {
+    const isOurs = name.startsWith(`${basename(path)}.`);
+    if (!isOurs || !DRAFT.test(name.slice(basename(path).length))) continue;
+    const file = join(directory, name);
+    const mark = read(file) ?? '';
+    const isRemains = mark === '' ? ageOf(file) > EMPTY_FOR_MS : !lives(mark);
+    if (isRemains) rmSync(file, { force: true });
+  }
+}
+
+function ageOf(file: string): number {
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found === undefined ? 0 : Date.now() - found.mtimeMs;
 }
 
 async function acquire(path: string, waiting: Waiting): Promise<string> {
@@ -55,8 +81,8 @@ async function acquire(path: string, waiting: Waiting): Promise<string> {
 /** A hard link appears whole or not at all, so nobody ever reads half a mark. */
 function create(path: string, mark: string): boolean {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
-  writeFileSync(draft, mark, { flag: 'wx', mode: 0o644 });
   try {
+    writeFileSync(draft, mark, { flag: 'wx', mode: 0o644 });
     linkSync(draft, path);
     return true;
   } catch (error) {

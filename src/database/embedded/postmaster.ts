@@ -14,7 +14,7 @@ import {
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runAs } from './account.ts';
+import { requirePrivate, runAs } from './account.ts';
 import { type Cluster, dataArgument } from './cluster.ts';
 import { commandLineSettings } from './settings.ts';
 import { answers, remakeSocketDirectory, socketIn } from './socket.ts';
@@ -71,6 +71,7 @@ export function findRunning(cluster: Cluster): Running | undefined {
 
 /** Starts a server where `findRunning` found none. */
 export async function launch(cluster: Cluster, options: LaunchOptions): Promise<Launch> {
+  requirePrivate(cluster.layout.cluster, cluster.account);
   remakeSocketDirectory(cluster);
   await clearRemains(cluster);
   pruneLogs(cluster);

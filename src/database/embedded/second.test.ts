@@ -1,13 +1,14 @@
 // One PostgreSQL on a data directory, never two, whatever starts on it: through the real command
 // line, and with PostgreSQL started by hand.
 
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, expect, test } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { parentOf } from '../../../test/support/parent.ts';
 import { type ServiceProcess, serveProcess } from '../../../test/support/process.ts';
 import { chooseAccount, runAs } from './account.ts';
@@ -18,8 +19,10 @@ const data = join(root, 'data');
 const cluster = join(data, 'postgres');
 const pidFile = join(cluster, 'postmaster.pid');
 const services: ServiceProcess[] = [];
+let thaw = () => {};
 
 afterEach(async () => {
+  thaw();
   await Promise.all(services.splice(0).map((service) => service.end()));
   for (const pid of postmasters()) process.kill(pid, 'SIGINT');
   await expect.poll(() => postmasters()).toEqual([]);
@@ -50,6 +53,22 @@ function processes(): number[] {
 function worksThere(pid: number): boolean {
   try {
     return readlinkSync(`/proc/${pid}/cwd`) === cluster;
+  } catch {
+    return false;
+  }
+}
+
+/** Until `thaw`. A worker of the server may end between the look and the signal. */
+function freeze(): void {
+  const frozen = processes().filter((pid) => signalled(pid, 'SIGSTOP'));
+  thaw = () => {
+    for (const pid of frozen.splice(0)) signalled(pid, 'SIGCONT');
+  };
+}
+
+function signalled(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal);
   } catch {
     return false;
   }
@@ -128,14 +147,69 @@ test('what a loss of power leaves, a pid file of nobody, does not hinder a start
   expect(postmasters()).not.toContain(pid);
 });
 
+describe('beside a frozen server', () => {
+  const program = new URL('../../../bin/tallybook.js', import.meta.url).pathname;
+
+  function tallybook(...args: string[]): { child: ChildProcess; ended: Promise<unknown[]> } {
+    const child = spawn(process.execPath, [program, ...args, '--data', data], {
+      env: { PATH: process.env.PATH },
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
+    return { child, ended: once(child, 'exit') };
+  }
+
+  test('a process that is joining it ends at the first signal', async () => {
+    await serve();
+    freeze();
+    const { child, ended } = tallybook('merchant', 'list');
+    const lock = join(data, 'postgres.lock');
+    const holder = () => (existsSync(lock) ? readFileSync(lock, 'utf8').split(' ')[0] : '');
+    await expect.poll(holder, { interval: 20 }).toBe(String(child.pid));
+    const waiting = tallybook('merchant', 'list');
+    const serving = tallybook('serve', '--port', '0');
+    await sleep(1_000);
+    const toldAt = performance.now();
+    for (const one of [child, waiting.child, serving.child]) one.kill('SIGINT');
+    const codes = [await ended, await waiting.ended, await serving.ended];
+    const took = performance.now() - toldAt;
+    thaw();
+    expect(codes).toEqual([
+      [130, null],
+      [130, null],
+      [0, null],
+    ]);
+    expect(took).toBeLessThan(3_000);
+    expect(existsSync(lock)).toBe(false);
+  });
+
+  test('a command at work ends at the second signal', async () => {
+    await serve();
+    const { child, ended } = tallybook('backup', join(root, 'never'));
+    const drafts = () => readdirSync(root).filter((name) => name.startsWith('never'));
+    await expect.poll(drafts, { interval: 5 }).toHaveLength(1);
+    freeze();
+    child.kill('SIGINT');
+    child.kill('SIGINT');
+    await sleep(700);
+    expect(child.exitCode).toBe(null);
+    const toldAt = performance.now();
+    child.kill('SIGINT');
+    const code = await ended;
+    const took = performance.now() - toldAt;
+    thaw();
+    expect(code).toEqual([130, null]);
+    expect(took).toBeLessThan(1_000);
+    expect(drafts()).toEqual([]);
+  });
+});
+
 test('a frozen server keeps no process from ending', async () => {
   const service = await serve();
-  const frozen = processes();
-  for (const pid of frozen) process.kill(pid, 'SIGSTOP');
+  freeze();
   const toldAt = performance.now();
   const code = await service.end();
   const took = performance.now() - toldAt;
-  for (const pid of frozen) process.kill(pid, 'SIGCONT');
+  thaw();
   expect(code).toBe(0);
   expect(took).toBeLessThan(12_000);
   expect(service.log()).toContain('it does not say whether others use it');

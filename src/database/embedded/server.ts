@@ -5,7 +5,7 @@
 import { chooseAccount } from './account.ts';
 import { type Cluster, makeRoot, preparedCluster } from './cluster.ts';
 import { makeDatabase, ownerUrl, serviceUrl } from './connection.ts';
-import { layoutOf } from './directory.ts';
+import { explainingFull, layoutOf } from './directory.ts';
 import { type Joined, type JoinOptions, joinServer, type Log } from './join.ts';
 import { withLock } from './lock.ts';
 import { Supervisor } from './supervisor.ts';
@@ -31,6 +31,8 @@ interface EmbeddedServerOptions {
   /** The bin folder of another PostgreSQL than the packaged one. */
   readonly binDirectory?: string | undefined;
   readonly log: Log;
+  /** Ends the waiting for a server or for the lock; a server that was started for it is stopped. */
+  readonly signal?: AbortSignal | undefined;
   /** For tests: the server stops when this process ends, also when it is killed. */
   readonly stopWithParent?: boolean;
   /** PostgreSQL settings on top; those that protect data and privacy cannot be changed. */
@@ -43,13 +45,15 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
   // Before the lock, which could not be made in a directory of somebody else's.
   chooseAccount(layout.cluster);
   makeRoot(layout.root);
-  const abort = new AbortController();
-  const joinOptions = { log, stopWithParent, settings, signal: abort.signal };
+  const { signal = new AbortController().signal } = options;
+  const joinOptions = { log, stopWithParent, settings, signal };
   const notice = (message: string) => log({}, message);
-  const joined = await withLock(layout.lock, { notice }, async () =>
-    joinWithDatabase(await preparedCluster(layout, binDirectory), joinOptions),
+  const join = async () =>
+    joinWithDatabase(await preparedCluster(layout, binDirectory), joinOptions);
+  const joined = await explainingFull(layout.root, () =>
+    withLock(layout.lock, { notice, signal }, join),
   );
-  const supervisor = new Supervisor(joined, joinOptions, abort);
+  const supervisor = new Supervisor(joined, joinOptions);
   const adopted = joined.launch === undefined;
   log({ adopted, dataDirectory: layout.root }, 'PostgreSQL is ready');
   return {

@@ -7,6 +7,7 @@ import type { Client } from 'pg';
 import { isSilence } from '../failure.ts';
 import type { Cluster } from './cluster.ts';
 import { connectKeeper, otherClients } from './connection.ts';
+import { isFull } from './directory.ts';
 import { type Joined, type JoinOptions, joinServer, type Log } from './join.ts';
 import { withLock } from './lock.ts';
 import { findRunning, type LaunchOptions, pruneLogs, shutDown } from './postmaster.ts';
@@ -32,7 +33,8 @@ export class Supervisor {
   #joined: Joined;
   #stopped: Promise<void> | undefined;
 
-  constructor(joined: Joined, options: LaunchOptions & { log: Log }, abort: AbortController) {
+  constructor(joined: Joined, options: LaunchOptions & { log: Log }) {
+    const abort = new AbortController();
     this.#cluster = joined.cluster;
     this.#options = { ...options, signal: abort.signal };
     this.#abort = abort;
@@ -106,8 +108,17 @@ export class Supervisor {
     this.#abort.abort();
     clearInterval(this.#pruning);
     await this.#watching;
-    // Under the lock nobody joins between our look at the connections and the end.
-    await this.#underLock(() => this.#leave());
+    let hasLock = false;
+    const leave = () => {
+      hasLock = true;
+      return this.#leave();
+    };
+    // Under the lock nobody joins between our look at the connections and the end. A full disk has
+    // no room for a lock: who joins then starts the server again.
+    await this.#underLock(leave).catch((error) => {
+      if (hasLock || !isFull(error)) throw error;
+      return this.#leave();
+    });
   }
 
   async #leave(): Promise<void> {
