@@ -1,7 +1,7 @@
 // One PostgreSQL on a data directory, never two, whatever starts on it: through the real command
 // line, and with PostgreSQL started by hand.
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
@@ -150,12 +150,16 @@ test('what a loss of power leaves, a pid file of nobody, does not hinder a start
 describe('beside a frozen server', () => {
   const program = new URL('../../../bin/tallybook.js', import.meta.url).pathname;
 
-  function tallybook(...args: string[]): { child: ChildProcess; ended: Promise<unknown[]> } {
+  function tallybook(...args: string[]) {
     const child = spawn(process.execPath, [program, ...args, '--data', data], {
-      env: { PATH: process.env.PATH },
-      stdio: ['pipe', 'ignore', 'ignore'],
+      env: { PATH: process.env.PATH, TALLYBOOK_LOG_LEVEL: 'debug' },
+      stdio: ['pipe', 'ignore', 'pipe'],
     });
-    return { child, ended: once(child, 'exit') };
+    let said = '';
+    child.stderr.on('data', (chunk) => {
+      said += String(chunk);
+    });
+    return { child, ended: once(child, 'exit'), said: () => said };
   }
 
   test('a process that is joining it ends at the first signal', async () => {
@@ -167,7 +171,7 @@ describe('beside a frozen server', () => {
     await expect.poll(holder, { interval: 20 }).toBe(String(child.pid));
     const waiting = tallybook('merchant', 'list');
     const serving = tallybook('serve', '--port', '0');
-    await sleep(1_000);
+    for (const { said } of [waiting, serving]) await expect.poll(said).toContain('which holds');
     const toldAt = performance.now();
     for (const one of [child, waiting.child, serving.child]) one.kill('SIGINT');
     const codes = [await ended, await waiting.ended, await serving.ended];
@@ -184,9 +188,9 @@ describe('beside a frozen server', () => {
 
   test('a command at work ends at the second signal', async () => {
     await serve();
-    const { child, ended } = tallybook('backup', join(root, 'never'));
+    const { child, ended, said } = tallybook('backup', join(root, 'never'));
     const drafts = () => readdirSync(root).filter((name) => name.startsWith('never'));
-    await expect.poll(drafts, { interval: 5 }).toHaveLength(1);
+    await expect.poll(said, { interval: 5 }).toContain('PostgreSQL is ready');
     freeze();
     child.kill('SIGINT');
     child.kill('SIGINT');
