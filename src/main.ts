@@ -152,10 +152,8 @@ export async function runUntilSignal(running: Running, log: Logger): Promise<voi
   await new Promise<void>((resolve) => {
     let firstAt: number | undefined;
     const onSignal = (signal: NodeJS.Signals) => {
-      // A terminal signals the whole process group and npm passes the signal on once more: what
-      // comes within half a second is the same Ctrl-C. A later one means "now".
       if (firstAt !== undefined) {
-        if (performance.now() - firstAt > 500) void abandon(signal);
+        if (performance.now() - firstAt > limits.sameSignalTime) void abandon(signal);
         return;
       }
       firstAt = performance.now();

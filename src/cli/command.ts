@@ -6,6 +6,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type LogLevel, readConfig } from '../config.ts';
 import { formats } from '../core/format.ts';
 import { type IdKind, idPrefixes, lookupId } from '../core/id.ts';
+import { limits } from '../core/limits.ts';
 import { type Scope, scopes } from '../core/principal.ts';
 import type { Log, OpenOptions, Server, Store } from '../database/open.ts';
 
@@ -79,9 +80,6 @@ interface Closable {
   abandon(): Promise<void>;
 }
 
-/** A terminal signals the whole process group, and npm passes the signal on once more. */
-const sameSignalMs = 500;
-
 async function withOpened<Opened extends Closable, Result>(
   open: (signal: AbortSignal) => Promise<Opened>,
   work: (opened: Opened, signal: AbortSignal) => Promise<Result>,
@@ -102,7 +100,7 @@ async function withOpened<Opened extends Closable, Result>(
       interruption.abort();
       // A server that is just starting is stopped first.
       leave('close');
-    } else if (performance.now() - firstAt > sameSignalMs) {
+    } else if (performance.now() - firstAt > limits.sameSignalTime) {
       if (!isOpen) process.exit(130);
       leave('abandon');
     }

@@ -3,6 +3,7 @@
 
 import type { Command } from 'commander';
 import { type Config, readConfig } from '../config.ts';
+import { limits } from '../core/limits.ts';
 import type { Running } from '../main.ts';
 import { type CommonFlags, define } from './command.ts';
 import type { Demo } from './demo.ts';
@@ -58,7 +59,7 @@ async function serve(flags: ServeFlags): Promise<void> {
 /**
  * While the private server starts, the end has to wait until it is stopped: this process would be
  * gone and the server left running. Without one there is nothing to clean up. A second signal waits
- * for nothing; what comes within half a second is the same Ctrl-C, passed on by npm.
+ * for nothing.
  */
 function holdSignals({ storage }: Config): { readonly signal: AbortSignal; release(): void } {
   const interruption = new AbortController();
@@ -66,7 +67,9 @@ function holdSignals({ storage }: Config): { readonly signal: AbortSignal; relea
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   const onSignal = () => {
     if (storage.kind === 'external') process.exit(0);
-    if (firstAt !== undefined && performance.now() - firstAt > 500) process.exit(1);
+    if (firstAt !== undefined && performance.now() - firstAt > limits.sameSignalTime) {
+      process.exit(1);
+    }
     firstAt ??= performance.now();
     interruption.abort();
   };

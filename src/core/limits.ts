@@ -34,6 +34,12 @@ export const limits = {
   /** What the HTTP parser itself takes, above both limits so that we can answer 414 or 431. */
   parserHeaderBytesMax: 32 * 1024,
 
+  /**
+   * A terminal signals the whole process group, and npm passes the signal on once more: within this
+   * time it is the same one. A later one means "now".
+   */
+  sameSignalTime: 500,
+
   /** From when all of a request has come. Longer than any chain of the waits below. */
   requestDeadline: 10_000,
   /** Half of the usual proxy time-out of 30 s; a phone on a bad line sends 64 KiB in less. */

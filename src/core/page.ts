@@ -133,8 +133,30 @@ export function bytesOf(metadata: string, text?: string): string {
   return text === undefined ? bytes : `${bytes} + coalesce(octet_length(${text}), 0)`;
 }
 
+/**
+ * How pages of such rows are asked for. `select` is the statement of the store: columns, and the
+ * rows they are taken from.
+ */
+export function largePages<Row extends Large>(
+  usual: readonly string[],
+  large: readonly string[],
+  select: (columns: string, rows: string) => string,
+) {
+  const always = byColumn(usual);
+  const cutColumns = `${always}, ${byColumn([...large, 'followed'])}`;
+  return (name: string, rows: string, values: readonly unknown[], limit: number) => {
+    const whole = select(`${always}, ${withinShare(large, limit)}`, `(${rows})`);
+    const cut = select(cutColumns, cutAt(rows));
+    const page: LargePage<Row> = {
+      whole: { name, text: whole, values },
+      cut: { name: '', text: cut, values },
+    };
+    return page;
+  };
+}
+
 /** What is large of a row, by its column `bytes`: nothing if it has more than its share. */
-export function withinShare(names: readonly string[], rows: number): string {
+function withinShare(names: readonly string[], rows: number): string {
   const share = Math.floor(limits.pageBytesMax / rows);
   const within = (name: string) => `json_agg(case when bytes <= ${share} then ${name} end)`;
   return names.map((name) => `${within(name)} as ${name}`).join(', ');

@@ -3,7 +3,7 @@
 import type { Command } from '../core/endpoint.ts';
 import { searchQuery, searchText } from '../core/format.ts';
 import { idFloor, lookupId } from '../core/id.ts';
-import { byColumn, bytesOf, cutAt, type LargePage, withinShare } from '../core/page.ts';
+import { bytesOf, type LargePage, largePages } from '../core/page.ts';
 import type { MerchantId } from '../core/principal.ts';
 import { type Holder, pathIds, wantedValues } from '../core/revision.ts';
 import type { SetStatement, Statement } from '../core/statement.ts';
@@ -154,17 +154,11 @@ export function listCustomers(filter: CustomerFilter): LargePage<CustomerRow> {
     : paged('', walk(limit, filtered), [...page, ...filters], limit);
 }
 
-function paged(
-  name: string,
-  rows: string,
-  values: readonly unknown[],
-  limit: number,
-): LargePage<CustomerRow> {
-  const usual = byColumn(listed);
-  const whole = `select ${usual}, ${withinShare(large, limit)} from (${rows}) c`;
-  const cut = `select ${usual}, ${byColumn([...large, 'followed'])} from ${cutAt(rows)} c`;
-  return { whole: { name, text: whole, values }, cut: { name: '', text: cut, values } };
-}
+const paged = largePages<CustomerRow>(
+  listed,
+  large,
+  (columns, rows) => `select ${columns} from ${rows} c`,
+);
 
 /**
  * Wipes what is personal of a customer, for good. Once more does no harm. No row: no such customer.

@@ -107,13 +107,17 @@ function scalarSite(): Site {
   return {
     path: '/docs/scalar.js',
     answer: async () => {
-      const file = scalarFiles.find((one) => existsSync(one));
-      if (file === undefined) throw new Problem('not_found');
-      script ??= readFile(file).catch((error: unknown) => {
+      script ??= readScalar().catch((error: unknown) => {
         script = undefined;
         throw error;
       });
       return { status: 200, type: scriptType, body: await script };
     },
   };
+}
+
+async function readScalar(): Promise<Buffer> {
+  const file = scalarFiles.find((one) => existsSync(one));
+  if (file === undefined) throw new Problem('not_found');
+  return readFile(file);
 }

@@ -4,15 +4,7 @@
 import type { Command } from '../core/endpoint.ts';
 import { searchQuery, searchText } from '../core/format.ts';
 import { idFloor, lookupId } from '../core/id.ts';
-import {
-  type ByColumn,
-  byColumn,
-  bytesOf,
-  cutAt,
-  type LargePage,
-  rowsOf,
-  withinShare,
-} from '../core/page.ts';
+import { type ByColumn, bytesOf, type LargePage, largePages, rowsOf } from '../core/page.ts';
 import type { MerchantId } from '../core/principal.ts';
 import { type Holder, pathIds, wantedValues } from '../core/revision.ts';
 import type { SetStatement, Statement } from '../core/statement.ts';
@@ -241,14 +233,8 @@ export function listProducts(filter: ProductFilter): LargePage<ListedProduct> {
     : paged('', walk(limit, filtered), [...page, ...filters], limit);
 }
 
-function paged(
-  name: string,
-  rows: string,
-  values: readonly unknown[],
-  limit: number,
-): LargePage<ListedProduct> {
-  const usual = byColumn(listed);
-  const whole = `select ${usual}, ${withinShare(large, limit)} from (${rows}) p`;
-  const cut = `select ${usual}, ${byColumn([...large, 'followed'])} from ${cutAt(rows)} p`;
-  return { whole: { name, text: whole, values }, cut: { name: '', text: cut, values } };
-}
+const paged = largePages<ListedProduct>(
+  listed,
+  large,
+  (columns, rows) => `select ${columns} from ${rows} p`,
+);
