@@ -1,5 +1,7 @@
-#!/usr/bin/env node
-// The command `tallybook`. It runs what `npm run build` has made of src/.
+#!/usr/bin/env -S node --max-semi-space-size=8
+// The command `tallybook`. It runs what `npm run build` has made of src/. The young generation is
+// bounded because Node 24 lets it grow to 64 MB twice: after 256 connections the service had 317 MB
+// resident, and has 201 so, at no processor time that could be measured.
 
 import { existsSync } from 'node:fs';
 

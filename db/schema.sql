@@ -43,7 +43,7 @@ create table audit_records (
   constraint audit_records_pkey primary key (day, number)
 );
 create trigger audit_records_immutable before delete or update on audit_records for each row execute function refuse_change();
-create trigger audit_records_kept before truncate on audit_records for each statement execute function refuse_change();
+create trigger audit_records_not_emptied before truncate on audit_records for each statement execute function refuse_change();
 
 create table credential_tokens (
   token_hash bytea not null,
@@ -160,14 +160,17 @@ create table inventory_movements (
   note text,
   reference text,
   operation_id text collate "C" not null,
+  line integer not null,
   credential_id text collate "C" not null,
   actor_kind text not null,
   application_id text collate "C",
   recorded_at timestamp with time zone not null,
   constraint inventory_movements_pkey primary key (merchant_id, id),
+  constraint inventory_movements_line unique (merchant_id, operation_id, line),
   constraint inventory_movements_sequence unique (merchant_id, product_id, location_id, sequence),
   constraint inventory_movements_check check (quantity_after = (quantity_before + quantity_delta)),
   constraint inventory_movements_check1 check (sequence > 1 or quantity_before = 0),
+  constraint inventory_movements_line_check check (line >= 1),
   constraint inventory_movements_quantity_after_check check (scale(quantity_after) = min_scale(quantity_after)),
   constraint inventory_movements_quantity_after_check1 check (quantity_after >= 0 and quantity_after < '1000000000000' and scale(quantity_after) <= 5),
   constraint inventory_movements_quantity_before_check check (scale(quantity_before) = min_scale(quantity_before)),
@@ -179,10 +182,9 @@ create table inventory_movements (
 );
 create index inventory_movements_by_level on inventory_movements (merchant_id, product_id, location_id, id);
 create index inventory_movements_by_location on inventory_movements (merchant_id, location_id, id);
-create trigger inventory_movements_continue after insert on inventory_movements referencing new table as added for each statement execute function refuse_broken_chain();
 create trigger inventory_movements_immutable before delete or update on inventory_movements for each row execute function refuse_change();
-create trigger inventory_movements_kept before truncate on inventory_movements for each statement execute function refuse_change();
-create trigger inventory_movements_named after insert on inventory_movements referencing new table as added for each statement execute function refuse_movement_of_another_operation();
+create trigger inventory_movements_not_emptied before truncate on inventory_movements for each statement execute function refuse_change();
+create trigger inventory_movements_sound after insert on inventory_movements referencing new table as added for each statement execute function refuse_unsound_movement();
 
 create table locations (
   merchant_id text collate "C" not null,
@@ -240,6 +242,7 @@ create table operations (
   fingerprint_version smallint not null,
   status text not null,
   resource_id text collate "C",
+  movements integer not null,
   error_code text,
   error_details json,
   location_id text collate "C",
@@ -250,14 +253,16 @@ create table operations (
   constraint operations_check check ((status = 'rejected') = (error_code is not null)),
   constraint operations_check1 check ((error_code is null) = (error_details is null)),
   constraint operations_check2 check ((status = 'succeeded') = (resource_id is not null)),
+  constraint operations_check3 check (status = 'succeeded' or movements = 0),
   constraint operations_fingerprint_check check (octet_length(fingerprint) = 32),
   constraint operations_key_hash_check check (octet_length(key_hash) = 32),
-  constraint operations_status_check check (status = any (array['claimed', 'succeeded', 'rejected']))
+  constraint operations_movements_check check (movements >= 0),
+  constraint operations_status_check check (status = any (array['succeeded', 'rejected']))
 );
 create index operations_by_credential on operations (merchant_id, credential_id, id);
-create trigger operations_change_once before update on operations for each row execute function refuse_second_outcome();
-create trigger operations_kept before delete on operations for each row execute function refuse_change();
+create trigger operations_immutable before delete or update on operations for each row execute function refuse_change();
 create trigger operations_not_emptied before truncate on operations for each statement execute function refuse_change();
+create constraint trigger operations_whole after insert on operations deferrable initially deferred for each row when (new.movements > 0) execute function refuse_missing_movements();
 
 create table products (
   merchant_id text collate "C" not null,
@@ -297,6 +302,7 @@ create unlogged table rate_buckets (
   merchant_id text collate "C" not null,
   credential_id text collate "C" not null,
   full_at timestamp with time zone not null,
+  next_ask_at timestamp with time zone,
   constraint rate_buckets_pkey primary key (merchant_id, credential_id)
 ) with (fillfactor=50);
 
@@ -304,6 +310,7 @@ create table schema_migrations (
   number integer not null,
   name text not null,
   checksum text not null,
+  steps integer not null,
   applied_at timestamp with time zone not null default now(),
   constraint schema_migrations_pkey primary key (number)
 );
@@ -312,21 +319,21 @@ create function append_audit(entries json, once text default null)
  returns void
  language plpgsql
  security definer
- set search_path to 'pg_catalog', 'pg_temp'
+ set search_path to 'public', 'pg_temp'
 as $function$
 declare
-  head public.audit_head;
+  head audit_head;
   entry json;
   moment timestamptz;
   today date;
   follows text;
   line text;
 begin
-  select h.is_only, h.day, h.number, h.hash into head from public.audit_head h for update;
+  select h.is_only, h.day, h.number, h.hash into head from audit_head h for update;
   -- It was a moment ago: all nodes together do not append as many lines in between.
   if once is not null and exists (
     select from (
-      select r.line from public.audit_records r order by r.day desc, r.number desc limit 10000
+      select r.line from audit_records r order by r.day desc, r.number desc limit 10000
     ) recent where strpos(recent.line, once) > 0)
   then
     return;
@@ -350,33 +357,10 @@ begin
       || follows || ',"at":"' || to_char(moment at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
       || '",' || substr((entry -> 'entry')::text, 2);
     head.hash := sha256(head.hash || convert_to(line, 'UTF8'));
-    insert into public.audit_records (day, number, line, hash)
+    insert into audit_records (day, number, line, hash)
       values (head.day, head.number, line, head.hash);
   end loop;
-  update public.audit_head set day = head.day, number = head.number, hash = head.hash;
-end $function$;
-
-create function bound_operations(merchant text, credential text, keys json)
- returns json
- language plpgsql
- stable
- set plan_cache_mode to 'force_generic_plan'
-as $function$
-begin
-  return (
-    select json_agg(json_build_object('type', o.type, 'id', o.id, 'status', o.status,
-      'key_hash', encode(o.key_hash, 'hex'), 'fingerprint', encode(o.fingerprint, 'hex'),
-      'resource_id', o.resource_id, 'error_code', o.error_code,
-      'error_details', o.error_details))
-    from json_to_recordset(keys) as k (type text, key_hash bytea)
-    cross join lateral (
-      select * from public.operations f
-      where (f.merchant_id, f.credential_id, f.type, f.key_hash)
-        >= (merchant, credential, k.type, k.key_hash)
-      order by f.merchant_id, f.credential_id, f.type, f.key_hash
-      limit 1) o
-    where (o.merchant_id, o.credential_id, o.type, o.key_hash)
-      = (merchant, credential, k.type, k.key_hash));
+  update audit_head set day = head.day, number = head.number, hash = head.hash;
 end $function$;
 
 create function expect_rows(changed bigint, expected bigint)
@@ -388,63 +372,6 @@ begin
     raise exception 'expected to change % rows, changed %', expected, changed
       using errcode = 'assert_failure';
   end if;
-end $function$;
-
-create function oauth_standing(merchant text, application text, approval text, giver bytea, token_scopes text[])
- returns json
- language sql
- stable cost 1
-as $function$
-  select json_build_object(
-    'application', json_build_object('id', app.id, 'name', app.name),
-    'token_scopes', token_scopes,
-    'behind', case when approval is null then '[]' else json_build_array(
-      json_build_object('scopes', a.scopes, 'all_locations', a.all_locations,
-        'location_ids', a.location_ids),
-      json_build_object('scopes', g.scopes, 'all_locations', g.all_locations,
-        'location_ids', g.location_ids)) end)
-  from public.applications app
-  left join public.credentials a on a.merchant_id = merchant and a.id = approval
-    and a.application_id = application
-  left join public.credential_tokens t on t.token_hash = giver and t.merchant_id = merchant
-  left join public.credentials g on g.merchant_id = t.merchant_id and g.id = t.credential_id
-  where app.id = application and app.disabled_at is null
-    and (approval is null
-      or (a.id is not null and a.revoked_at is null and g.id is not null
-        and g.revoked_at is null and t.expires_at > now()))
-$function$;
-
-create function refuse_broken_chain()
- returns trigger
- language plpgsql
-as $function$
-begin
-  if exists (
-    select from added a
-    left join public.inventory_levels l on l.merchant_id = a.merchant_id
-      and l.product_id = a.product_id and l.location_id = a.location_id
-    where l.sequence is null or l.sequence < a.sequence
-  ) then
-    raise exception 'a movement beyond its level: the level is saved first'
-      using errcode = 'integrity_constraint_violation';
-  end if;
-  if exists (
-    select from added a
-    left join lateral (
-      select * from public.inventory_movements m
-      where (m.merchant_id, m.product_id, m.location_id, m.id)
-        < (a.merchant_id, a.product_id, a.location_id, a.id)
-      order by m.merchant_id desc, m.product_id desc, m.location_id desc, m.id desc
-      limit 1) before
-      on before.merchant_id = a.merchant_id and before.product_id = a.product_id
-        and before.location_id = a.location_id
-    where coalesce(before.sequence, 0) <> a.sequence - 1
-      or coalesce(before.quantity_after, 0) <> a.quantity_before
-  ) then
-    raise exception 'a movement does not begin where the one before it ended'
-      using errcode = 'integrity_constraint_violation';
-  end if;
-  return null;
 end $function$;
 
 create function refuse_change()
@@ -459,51 +386,101 @@ end $function$;
 create function refuse_level_off_ledger()
  returns trigger
  language plpgsql
+ set search_path to 'public', 'pg_temp'
 as $function$
 begin
   if not exists (
-    select from public.inventory_movements m
+    select from inventory_movements m
     where m.merchant_id = new.merchant_id and m.id = new.last_movement_id
       and m.product_id = new.product_id and m.location_id = new.location_id
       and m.sequence = new.sequence and m.quantity_after = new.quantity
   ) then
-    raise exception 'a level differs from its last movement'
-      using errcode = 'integrity_constraint_violation';
+    raise exception 'a level differs from its last movement: % at % of %',
+        new.product_id, new.location_id, new.merchant_id
+      using errcode = 'integrity_constraint_violation', table = tg_table_name;
   end if;
   return null;
 end $function$;
 
-create function refuse_movement_of_another_operation()
+create function refuse_missing_movements()
  returns trigger
  language plpgsql
+ set search_path to 'public', 'pg_temp'
 as $function$
 begin
-  if exists (
-    select from added a
-    left join lateral (
-      select resource_id from public.operations o
-      where o.merchant_id = a.merchant_id and o.id = a.operation_id
-      limit 1) named on true
-    where named.resource_id is distinct from a.id
+  if not exists (
+    select from (
+      select * from inventory_movements m
+      where (m.merchant_id, m.operation_id, m.line)
+        <= (new.merchant_id, new.id, new.movements)
+      order by m.merchant_id desc, m.operation_id desc, m.line desc
+      limit 1) last
+    where (last.merchant_id, last.operation_id, last.line)
+      = (new.merchant_id, new.id, new.movements)
   ) then
-    raise exception 'a movement that its operation does not name'
+    raise exception 'an operation with fewer movements than it says'
       using errcode = 'integrity_constraint_violation';
   end if;
   return null;
 end $function$;
 
-create function refuse_second_outcome()
+create function refuse_unsound_movement()
  returns trigger
  language plpgsql
+ set search_path to 'public', 'pg_temp'
 as $function$
+declare
+  copied json := (
+    select json_agg(json_build_object('merchant_id', a.merchant_id, 'id', a.id,
+      'product_id', a.product_id, 'location_id', a.location_id, 'sequence', a.sequence,
+      'quantity_before', a.quantity_before, 'operation_id', a.operation_id, 'line', a.line))
+    from added a);
+  fault_found text;
 begin
-  if old.status <> 'claimed' or new.status = 'claimed'
-    or (new.merchant_id, new.id, new.credential_id, new.type, new.key_hash, new.fingerprint)
-      is distinct from
-      (old.merchant_id, old.id, old.credential_id, old.type, old.key_hash, old.fingerprint)
-  then
-    raise exception 'an operation changes once, from claimed to its outcome'
-      using errcode = 'integrity_constraint_violation';
+  select f.fault into fault_found
+  from (
+    select case
+        when l.sequence is null or l.sequence < a.sequence
+          then 'a movement beyond its level: the level is saved first'
+        when coalesce(before.sequence, 0) <> a.sequence - 1
+          or coalesce(before.quantity_after, 0) <> a.quantity_before
+          then 'a movement does not begin where the one before it ended'
+        when o.id is null or o.type not in ('inventory.adjust') or o.movements < a.line
+          or (a.line = 1 and o.resource_id <> a.id)
+          then 'a movement that its operation does not name'
+        when a.line > 1 and (previous.merchant_id, previous.operation_id, previous.line)
+          is distinct from (a.merchant_id, a.operation_id, a.line - 1)
+          then 'a movement without the line before it'
+      end as fault
+    from json_to_recordset(copied) as a (merchant_id text, id text, product_id text,
+      location_id text, sequence bigint, quantity_before numeric, operation_id text, line integer)
+    left join lateral (
+      select * from inventory_levels l
+      where l.merchant_id = a.merchant_id and l.product_id = a.product_id
+        and l.location_id = a.location_id
+      limit 1) l on true
+    left join lateral (
+      select * from inventory_movements m
+      where (m.merchant_id, m.product_id, m.location_id, m.id)
+        < (a.merchant_id, a.product_id, a.location_id, a.id)
+      order by m.merchant_id desc, m.product_id desc, m.location_id desc, m.id desc
+      limit 1) before
+      on before.merchant_id = a.merchant_id and before.product_id = a.product_id
+        and before.location_id = a.location_id
+    left join lateral (
+      select * from operations o
+      where o.merchant_id = a.merchant_id and o.id = a.operation_id
+      limit 1) o on true
+    left join lateral (
+      select * from inventory_movements m
+      where a.line > 1
+        and (m.merchant_id, m.operation_id, m.line) < (a.merchant_id, a.operation_id, a.line)
+      order by m.merchant_id desc, m.operation_id desc, m.line desc
+      limit 1) previous on true) f
+  where f.fault is not null
+  limit 1;
+  if fault_found is not null then
+    raise exception '%', fault_found using errcode = 'integrity_constraint_violation';
   end if;
-  return new;
+  return null;
 end $function$;

@@ -1,5 +1,5 @@
 // Writes the files that are made from others: openapi.json and docs/errors.md from the contracts
-// and the problem table, db/schema.sql from the migrations, and the settings in docs/operating.md.
+// and the problem table, db/schema.sql from the migrations, the settings in docs/operate/run.md.
 // The drift test calls the same functions and compares, so a file that was edited by hand, or not
 // generated again, fails the suite.
 
@@ -9,26 +9,26 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { endpoints } from '../src/app.ts';
 import { type Setting, settings } from '../src/config.ts';
-import { startEmbeddedServer } from '../src/database/embedded/server.ts';
 import { migrate } from '../src/database/migrate.ts';
 import { schemaSnapshot } from '../src/database/snapshot.ts';
 import { errorsMarkdown } from '../src/http/document/errors-page.ts';
 import { documentText, openApiDocument } from '../src/http/document/openapi.ts';
 import { programVersion } from '../src/http/sites.ts';
+import { startPrivateServer } from '../src/postgres/server.ts';
 
 /** Each generated file, by its path in the repository. `migratedUrl` is a database to read. */
 export const generators: Readonly<Record<string, (migratedUrl: string) => Promise<string>>> = {
   'openapi.json': async () => documentText(openApiDocument(endpoints, programVersion())),
   'docs/errors.md': async () => errorsMarkdown(),
   'db/schema.sql': schemaSnapshot,
-  'docs/operating.md': withSettings,
+  'docs/operate/run.md': withSettings,
 };
 
 export const fileOf = (path: string): URL => new URL(`../${path}`, import.meta.url);
 
 /** The page as it is, with its table of settings made anew from the configuration. */
 async function withSettings(): Promise<string> {
-  const page = await readFile(fileOf('docs/operating.md'), 'utf8');
+  const page = await readFile(fileOf('docs/operate/run.md'), 'utf8');
   const rows = Object.values<Setting>(settings).map(
     ({ variable, flag, default: fallback, meaning }) =>
       `| \`${variable}\` | ${flag === undefined ? '' : `\`${flag}\``} | ${fallback} | ${meaning} |`,
@@ -44,7 +44,7 @@ async function withSettings(): Promise<string> {
 
 async function generateAll(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'tallybook-generate-'));
-  const server = await startEmbeddedServer({
+  const server = await startPrivateServer({
     dataDirectory: directory,
     stopWithParent: true,
     log: () => undefined,

@@ -1,4 +1,4 @@
-// package.json and package-lock.json as the checks of the supply chain read them.
+// package.json and package-lock.json as the checks of the supply chain and the packing read them.
 
 import { readFileSync } from 'node:fs';
 
@@ -7,12 +7,12 @@ type Versions = Readonly<Record<string, string>>;
 export interface Manifest {
   readonly dependencies: Versions;
   readonly devDependencies: Versions;
-  readonly optionalDependencies?: Versions;
-  readonly peerDependencies?: Versions;
   readonly overrides?: Versions;
+  /** Whether npm may run the scripts of a package when it installs it. */
+  readonly allowScripts?: Readonly<Record<string, boolean>>;
 }
 
-export interface LockedPackage {
+interface LockedPackage {
   readonly version?: string;
   /** Absent: it comes from the registry that npm is set to. */
   readonly resolved?: string;
@@ -38,11 +38,14 @@ export interface Locked extends LockedPackage {
 export function lockedPackages({ packages }: Lockfile): readonly Locked[] {
   return Object.entries(packages)
     .filter(([place]) => place !== '')
-    .map(([place, locked]) => ({ ...locked, place, name: nameOf(place) }));
+    .map(([place, locked]) => ({ ...locked, place, name: place.replace(/^.*node_modules\//, '') }));
 }
 
-function nameOf(place: string): string {
-  return place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length);
+/** What is installed for the service, without what develops it. */
+export function serviceLockfile({ packages, ...rest }: Lockfile): Lockfile {
+  const { devDependencies: _, ...own } = packages[''] ?? {};
+  const kept = Object.entries(packages).filter(([, { dev }]) => dev !== true);
+  return { ...rest, packages: { ...Object.fromEntries(kept), '': own } };
 }
 
 /** A file by its path in the repository. */

@@ -1,33 +1,32 @@
 // The composition root: the one file that names every domain and joins it to the write path and the
-// HTTP edge. A service holds no state of its own; start as many as wanted on one database.
+// HTTP server. A service holds no state of its own; start as many as wanted on one database.
 
 import { randomUUID } from 'node:crypto';
-import { Deeds } from './access/audit/deeds.ts';
 import { Denials } from './access/audit/denials.ts';
+import { OperatorLines } from './access/audit/operator-lines.ts';
 import { Authenticator } from './access/authenticator.ts';
 import { accessEndpoints } from './access/endpoints.ts';
 import { LastUses } from './access/last-use.ts';
-import { type OAuthServer, oauthOnDemand } from './access/oauth/server.ts';
-import { operatorPrincipal } from './access/operator/principal.ts';
+import { findOperator } from './access/operator/credential-store.ts';
+import { operatorPrincipal } from './access/operator/operator.ts';
 import { FailedAuthentications } from './access/rate/address.ts';
 import { RateLimiter } from './access/rate/limiter.ts';
-import { findOperator } from './access/store.ts';
-import type { OperationType } from './core/contract.ts';
-import type { AnyWriteEndpoint, Endpoint } from './core/endpoint.ts';
+import { CursorSealer } from './contract/cursor.ts';
+import type { AnyWriteEndpoint, Endpoint } from './contract/endpoint.ts';
+import type { JsonObject } from './contract/json.ts';
+import type { OperationType } from './contract/resource.ts';
 import { mintId } from './core/id.ts';
 import { limits } from './core/limits.ts';
-import { CursorSealer } from './core/page.ts';
-import { customerEndpoints } from './customers/endpoints.ts';
+import { customerCommands, customerEndpoints } from './customers/endpoints.ts';
 import type { Database } from './database/connect.ts';
 import { JointReads } from './database/joint-reads.ts';
-import type { Edge } from './http/pipeline.ts';
-import { Submitter } from './http/submit.ts';
-import { decodeJsonObject } from './http/wire/json.ts';
+import type { Api } from './http/pipeline.ts';
 import { inventoryEndpoints } from './inventory/endpoints.ts';
 import { locationEndpoints } from './locations/endpoints.ts';
+import { type OAuthServer, oauthOnDemand } from './oauth/server.ts';
 import { Dispatcher, type WriteAnswer } from './operations/dispatch.ts';
 import { operationEndpoints } from './operations/endpoints.ts';
-import { hashKey } from './operations/fingerprint.ts';
+import { writeOf } from './operations/write.ts';
 import { productEndpoints } from './products/endpoints.ts';
 
 /** Every endpoint of the interface, in the order of the document. */
@@ -44,13 +43,13 @@ export interface ServiceOptions {
   readonly database: Database;
   /** The key of cursors, the same on every node. */
   readonly secret: string;
-  onBatch?(type: string, commands: number, seconds: number): void;
+  onBatch?(type: string, writes: number, seconds: number): void;
   /** Told at the end when denied requests could not be written to the audit trail. */
   onUnrecorded?(denials: number): void;
 }
 
 export interface Service {
-  readonly edge: Edge;
+  readonly api: Api;
   readonly dispatcher: Dispatcher;
   /** Takes every request that was turned away. */
   readonly denials: Pick<Denials, 'note'>;
@@ -61,12 +60,12 @@ export interface Service {
   performAsOperator(
     merchantId: string,
     type: OperationType,
-    body: object,
+    body: JsonObject,
     options?: { readonly id?: string; readonly key?: string },
   ): Promise<WriteAnswer>;
   /** The authorization server, made when it is first asked for. */
   oauthServer(issuer: string): Promise<OAuthServer>;
-  /** Writes what it has noted in the background. To be called once no request is under way. */
+  /** Writes what it has noted in the background. Call it when no request is running. */
   close(): Promise<void>;
 }
 
@@ -80,42 +79,39 @@ export function createService(options: ServiceOptions): Service {
     workers: limits.writeWorkers,
     ...(options.onBatch === undefined ? {} : { onBatch: options.onBatch }),
   });
-  const submitter = new Submitter(dispatcher, readerOf);
   const lastUses = new LastUses(database.errands);
   const limiter = new RateLimiter(database.leases);
   const denials = new Denials(database.errands);
-  const deeds = new Deeds(database.errands);
+  const operatorLines = new OperatorLines(database.errands);
   return {
     dispatcher,
     denials,
-    edge: {
+    api: {
       readerOf,
       authenticator: new Authenticator(database.reserve, (credential) => lastUses.note(credential)),
       failures: new FailedAuthentications(),
       limiter,
-      submitter,
+      dispatcher,
       cursors: new CursorSealer(options.secret),
     },
     async performAsOperator(merchantId, type, body, { id = '', key = randomUUID() } = {}) {
       const [operator] = await database.reader.query(findOperator(merchantId));
       if (operator === undefined) throw new Error(`there is no merchant ${merchantId}`);
-      const requestId = mintId('request');
+      const requestId = mintId('req_');
       const resource = id === '' ? {} : { resource_id: id };
-      const deed = { action: type, merchant_id: merchantId, ...resource };
-      await deeds.record({ ...deed, request_id: requestId });
-      return submitter.submit({
-        endpoint: writeEndpoint(type),
-        principal: operatorPrincipal(operator),
+      const entry = { action: type, merchant_id: merchantId, ...resource };
+      await operatorLines.record({ ...entry, request_id: requestId });
+      const write = writeOf(writeEndpoint(type), operatorPrincipal(operator), {
         id,
-        // Through the decoder, so that an operator's body obeys the rules of everyone's.
-        body: decodeJsonObject(Buffer.from(JSON.stringify(body))),
         key,
-        keyHash: hashKey(key),
-        known: undefined,
+        body,
         ifMatch: undefined,
         requestId,
         deadline: performance.now() + limits.requestDeadline,
       });
+      const bound =
+        (await dispatcher.judgeFields(write)) ?? (await dispatcher.judgeResource(write));
+      return dispatcher.perform(write, bound);
     },
     oauthServer: oauthOnDemand({ ...database, secret: options.secret, writer: database.errands }),
     close: async () => {
@@ -128,7 +124,7 @@ export function createService(options: ServiceOptions): Service {
 }
 
 function writeEndpoint(type: OperationType): AnyWriteEndpoint {
-  const found = endpoints.find((endpoint) => endpoint.contract.name === type);
+  const found = [...endpoints, ...customerCommands].find(({ contract }) => contract.name === type);
   if (found === undefined || found.contract.kind !== 'write') throw new Error(`no write ${type}`);
   return found as AnyWriteEndpoint;
 }

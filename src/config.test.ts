@@ -11,7 +11,7 @@ describe('where the data is', () => {
   test('without any setting it is a directory of its own', () => {
     const isRoot = process.getuid?.() === 0;
     expect(readConfig({}, {}).storage).toEqual({
-      kind: 'embedded',
+      kind: 'private',
       dataDirectory: isRoot ? '/var/lib/tallybook' : resolve('data'),
       binDirectory: undefined,
     });
@@ -29,9 +29,16 @@ describe('where the data is', () => {
     });
   });
 
-  test('a flag beats the environment, whichever of the two it names', () => {
-    expect(readConfig({ data: 'books' }, { DATABASE_URL: url }).storage).toMatchObject({
-      kind: 'embedded',
+  test('--data is refused beside a variable that names a database', () => {
+    for (const name of ['DATABASE_URL', 'TALLYBOOK_MIGRATE_URL']) {
+      const read = () => readConfig({ data: 'books' }, { [name]: url });
+      expect(read).toThrow(UsageError);
+      expect(read).toThrow(`leave out --data, or unset ${name}`);
+    }
+  });
+
+  test('a flag beats the environment', () => {
+    expect(readConfig({ data: 'books' }, { TALLYBOOK_DATA: 'other' }).storage).toMatchObject({
       dataDirectory: resolve('books'),
     });
     expect(readConfig({ databaseUrl: url }, { TALLYBOOK_DATA: 'books' }).storage).toMatchObject({
@@ -39,11 +46,10 @@ describe('where the data is', () => {
     });
   });
 
-  test('the owner alone is refused, and --data beats both', () => {
+  test('the owner alone is refused', () => {
     const environment = { TALLYBOOK_MIGRATE_URL: url, TALLYBOOK_DATA: 'books' };
     expect(() => readConfig({}, environment)).toThrow(UsageError);
     expect(() => readConfig({}, environment)).toThrow(/^(?!.*secret).*DATABASE_URL/);
-    expect(readConfig({ data: 'books' }, environment).storage).toMatchObject({ kind: 'embedded' });
   });
 
   test('both flags together are refused', () => {

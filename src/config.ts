@@ -1,11 +1,11 @@
-// The configuration, and the only place that reads the environment. A flag beats its variable, and
-// an empty variable counts as unset. Every setting is one entry of `settings`, from which the
-// operator's documentation is made; what is wrong is refused here, before anything has started.
+// The configuration, and the only place that reads the environment. A flag overrides its variable,
+// and an empty variable counts as unset. Every setting is one entry of `settings`, from which the
+// operator's documentation is made. A wrong setting is refused before anything has started.
 
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 
-/** How an operator reads one setting. */
+/** One setting, as the documentation lists it. */
 export interface Setting {
   readonly variable: string;
   readonly flag?: string;
@@ -24,7 +24,7 @@ export const settings = {
     variable: 'TALLYBOOK_DATA',
     flag: '--data',
     default: '`./data`, or `/var/lib/tallybook` when root',
-    meaning: 'The data directory. Not used with `DATABASE_URL`.',
+    meaning: 'The data directory. Not used with `DATABASE_URL`; the flag is refused then.',
   },
   host: {
     variable: 'TALLYBOOK_HOST',
@@ -77,14 +77,14 @@ export const settings = {
 
 type SettingName = keyof typeof settings;
 
-export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 export type LogLevel = (typeof logLevels)[number];
 
-/** Where the database is: private to a data directory, or a server of the operator's. */
+/** Where the database is: private to a data directory, or on the operator's own server. */
 export type Storage =
   | {
-      readonly kind: 'embedded';
+      readonly kind: 'private';
       /** Absolute. */
       readonly dataDirectory: string;
       readonly binDirectory: string | undefined;
@@ -108,7 +108,7 @@ export interface Config {
   readonly metricsPort: number | undefined;
 }
 
-/** What the command line gives, as it was typed. */
+/** The flags of the command line, as typed. */
 export interface Flags {
   readonly data?: string | undefined;
   readonly databaseUrl?: string | undefined;
@@ -116,7 +116,7 @@ export interface Flags {
   readonly port?: string | undefined;
 }
 
-/** The program was called in a way it does not understand: exit code 2. */
+/** A wrong flag, argument or setting: exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
@@ -149,8 +149,13 @@ function storageOf(flags: Flags, variable: (name: SettingName) => string | undef
     throw new UsageError('give either --data or --database-url, not both');
   }
   if (flags.data === '') throw new UsageError('--data must name a directory');
-  const databaseUrl =
-    flags.databaseUrl ?? (flags.data === undefined ? variable('databaseUrl') : undefined);
+  const databaseUrl = flags.databaseUrl ?? variable('databaseUrl');
+  if (flags.data !== undefined && (databaseUrl ?? variable('migrateUrl')) !== undefined) {
+    const { variable: name } = databaseUrl ? settings.databaseUrl : settings.migrateUrl;
+    throw new UsageError(
+      `--data and ${name} name two databases: leave out --data, or unset ${name}`,
+    );
+  }
   if (databaseUrl !== undefined) {
     const migrateUrl = variable('migrateUrl');
     return {
@@ -160,16 +165,16 @@ function storageOf(flags: Flags, variable: (name: SettingName) => string | undef
     };
   }
   // Otherwise a private server would be made, and nothing done in the database that is named.
-  if (flags.data === undefined && variable('migrateUrl') !== undefined) {
+  if (variable('migrateUrl') !== undefined) {
     throw new UsageError(
       `${settings.migrateUrl.variable} needs ${namesOf('databaseUrl')}, the same database as the ` +
-        `role of the service; --data ignores both`,
+        'role of the service',
     );
   }
   const isRoot = process.getuid?.() === 0;
   const directory = flags.data ?? variable('data') ?? (isRoot ? '/var/lib/tallybook' : './data');
   return {
-    kind: 'embedded',
+    kind: 'private',
     dataDirectory: resolve(directory),
     binDirectory: variable('postgresBin'),
   };

@@ -1,25 +1,26 @@
-// The life of one service process: open the database, listen, and on a signal drain and stop
-// everything this process started. An unexpected error ends the process rather than letting it go
-// on in an unknown state: nothing acknowledged can be lost by that.
+// The life of one service process: open the database, listen, and on a signal finish the requests
+// under way and stop everything that this process started. An unexpected error ends the process,
+// because its state is unknown then; nothing acknowledged can be lost by that.
 
 import { createServer as createHttpServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { migrationDeed } from './access/audit/deed.ts';
 import { denialOf } from './access/audit/denials.ts';
+import { migrationLine } from './access/audit/operator-entry.ts';
 import { createService, endpoints, type Service } from './app.ts';
-import type { Config } from './config.ts';
+import { type Config, namesOf } from './config.ts';
 import { limits } from './core/limits.ts';
 import type { FailureKind } from './core/statement.ts';
 import { openStore, type Store } from './database/open.ts';
 import { Metrics } from './http/metrics.ts';
-import { oauthMounts } from './http/oauth.ts';
 import { createServer, type HttpServer } from './http/server.ts';
 import { sitesOf } from './http/sites.ts';
 import { logRequest } from './log.ts';
+import { oauthRoutes } from './oauth/routes.ts';
+import { startPrivateServer } from './postgres/server.ts';
 
-/** What a started service tells whoever started it. */
+/** A started service. */
 export interface Running {
   readonly url: string;
   readonly store: Store;
@@ -27,7 +28,7 @@ export interface Running {
   /** Finishes what was accepted, then ends everything. Resolves when all is stopped. */
   stop(): Promise<void>;
   /**
-   * Waits for nothing any more, but tells the private server to end. The process is to end at once;
+   * Waits for nothing, but tells the private server to end. End the process at once afterwards;
    * clients of requests under way retry with the same keys.
    */
   abandon(): Promise<void>;
@@ -38,19 +39,34 @@ interface StartOptions {
   readonly linesLost?: () => number;
   /** Ends the start: it throws then. */
   readonly signal?: AbortSignal;
+  /** Done when the service listens, before it says that it is ready. */
+  readonly beforeReady?: (running: Running) => Promise<void>;
 }
 
 /** @throws what keeps the service from starting; nothing is left running then. */
 export async function start(
   config: Config,
   log: Logger,
-  { linesLost = () => 0, signal }: StartOptions = {},
+  { linesLost = () => 0, signal, beforeReady }: StartOptions = {},
 ): Promise<Running> {
   const metrics = new Metrics();
   const onFailure = (kind: FailureKind) => metrics.countDatabaseFailure(kind);
-  const store = await openStore(config, log, onFailure, { migrationDeed, signal });
+  const store = await openStore(config, log, {
+    startPrivateServer,
+    onFailure,
+    migrationLine,
+    signal,
+  });
   try {
-    return await serveStore(config, log, store, metrics, linesLost);
+    const { running, setReady } = await serveStore(config, log, store, metrics, linesLost);
+    try {
+      await beforeReady?.(running);
+    } catch (error) {
+      await running.stop();
+      throw error;
+    }
+    setReady();
+    return running;
   } catch (error) {
     await store.close();
     throw error;
@@ -63,7 +79,7 @@ async function serveStore(
   store: Store,
   metrics: Metrics,
   linesLost: () => number,
-): Promise<Running> {
+): Promise<{ readonly running: Running; setReady(): void }> {
   const { database, secret } = store;
   const service = createService({
     database,
@@ -73,14 +89,14 @@ async function serveStore(
   });
   const queued = () => service.dispatcher.queued;
   metrics.read({ queued, connections: database.usage, linesLost });
-  const state = { isReady: true };
+  const state = { isReady: false };
   const server: HttpServer = createServer({
-    edge: service.edge,
+    api: service.api,
     endpoints,
-    mounts: oauthMounts({
+    oauthRoutes: oauthRoutes({
       issuer: () => config.publicUrl ?? originOf(server),
       server: (issuer) => service.oauthServer(issuer),
-      failures: service.edge.failures,
+      failures: service.api.failures,
     }),
     sites: sitesOf({ endpoints, isReady: async () => state.isReady && (await store.isCurrent()) }),
     trustedProxies: config.trustedProxies,
@@ -92,7 +108,7 @@ async function serveStore(
     },
   });
   const metricsServer = await listen(config, server, metrics);
-  return {
+  const running: Running = {
     url: config.publicUrl ?? originOf(server),
     store,
     service,
@@ -105,6 +121,10 @@ async function serveStore(
     },
     abandon: () => store.abandon(),
   };
+  const setReady = () => {
+    state.isReady = true;
+  };
+  return { running, setReady };
 }
 
 /** @returns what serves the metrics, if anything does. Nothing listens when it throws. */
@@ -113,7 +133,10 @@ async function listen(
   server: HttpServer,
   metrics: Metrics,
 ): Promise<Server | undefined> {
-  await server.fastify.listen({ host: config.host, port: config.port });
+  const { host, port } = config;
+  await server.fastify.listen({ host, port }).catch((error) => {
+    throw explained(error, host, port, 'port');
+  });
   try {
     return await listenForMetrics(config, metrics);
   } catch (error) {
@@ -135,7 +158,7 @@ async function drain(server: HttpServer): Promise<number> {
   return end - performance.now();
 }
 
-/** What is still to be written that nobody waits for: last uses, denials. */
+/** Writes what no request waits for: last uses, denials. */
 async function writeNotes(service: Service, left: number, log: Logger): Promise<void> {
   const patience = Math.min(
     Math.max(left, limits.lastNotesTimeout),
@@ -173,7 +196,7 @@ export async function runUntilSignal(running: Running, log: Logger): Promise<voi
   });
 }
 
-/** Ends the process on what nobody expected. */
+/** Ends the process on an unexpected error. */
 export function endOnUnexpected(log: Logger): void {
   const end = (error: unknown) => {
     log.fatal({ err: error }, 'unexpected error');
@@ -184,7 +207,8 @@ export function endOnUnexpected(log: Logger): void {
 }
 
 async function listenForMetrics(config: Config, metrics: Metrics): Promise<Server | undefined> {
-  if (config.metricsPort === undefined) return undefined;
+  const { host, metricsPort } = config;
+  if (metricsPort === undefined) return undefined;
   const server = createHttpServer((request, response) => {
     if (request.url !== '/metrics') {
       response.writeHead(404).end();
@@ -195,12 +219,25 @@ async function listenForMetrics(config: Config, metrics: Metrics): Promise<Serve
     });
   });
   await new Promise<void>((resolve, reject) => {
-    server.on('error', (cause) => {
-      reject(new Error(`TALLYBOOK_METRICS_PORT: ${cause.message}`, { cause }));
-    });
-    server.listen(config.metricsPort, config.host, resolve);
+    server.on('error', (error) => reject(explained(error, host, metricsPort, 'metricsPort')));
+    server.listen(metricsPort, host, resolve);
   });
   return server;
+}
+
+function explained(
+  cause: NodeJS.ErrnoException,
+  host: string,
+  port: number,
+  setting: 'port' | 'metricsPort',
+): Error {
+  const reasons: Readonly<Record<string, string>> = {
+    EADDRINUSE: `the port is in use: name another one with ${namesOf(setting)}`,
+    EACCES: `only root may use it: name one above 1023 with ${namesOf(setting)}`,
+    EADDRNOTAVAIL: `this machine has no such address: name another one with ${namesOf('host')}`,
+  };
+  const reason = reasons[cause.code ?? ''] ?? cause.message;
+  return new Error(`cannot listen on ${host}, port ${port}, because ${reason}`, { cause });
 }
 
 function originOf(server: HttpServer): string {

@@ -1,46 +1,47 @@
-// What no answer may show, looked for in all answers there are: each table has one more column than
-// the service knows of, each request carries a value that no refusal may repeat, and the database
-// fails in between.
+// What no answer may show. The test looks for it in all kinds of answers: each table has one more
+// column than the service knows, each request carries a value that no refusal may repeat, and the
+// database fails in between.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { approve } from '../src/access/oauth/applications.ts';
+import { approve } from '../src/access/operator/applications.ts';
 import { mintToken } from '../src/access/token.ts';
 import type { MerchantId } from '../src/core/principal.ts';
 import { connectDatabase, type Database } from '../src/database/connect.ts';
-import { Crawl, canary, type Found } from './support/crawl.ts';
+import { cases, writes } from './kit/cases.ts';
+import { Crawl, canary, type Found } from './kit/crawl.ts';
+import { createTestMerchant, type TestMerchant } from './kit/merchant.ts';
 import {
   authorizationRequest,
   Browser,
   type GivenApplication,
   givenApplication,
   redirectUri,
-} from './support/oauth.ts';
-import { DatabaseProxy } from './support/proxy.ts';
-import { type Reply, Sender } from './support/sender.ts';
-import { cases, openShop, type Shop, writes } from './support/shop.ts';
-import { startWhole, type WholeService } from './support/whole.ts';
+} from './kit/oauth.ts';
+import { DatabaseProxy } from './kit/proxy.ts';
+import { type Reply, Sender } from './kit/sender.ts';
+import { startWholeEnvironment, type WholeEnvironment } from './kit/whole-environment.ts';
 
 /** Name and value of the column that no contract has. */
 const unseen = 'unseen8214';
 
-let service: WholeService;
+let service: WholeEnvironment;
 let proxy: DatabaseProxy;
 let operator: Database;
 let sender: Sender;
-let shop: Shop;
+let shop: TestMerchant;
 let crawl: Crawl;
 let found: readonly Found[];
 let tables: readonly string[];
 
 beforeAll(async () => {
-  service = await startWhole(async (url) => {
+  service = await startWholeEnvironment(async (url) => {
     proxy = new DatabaseProxy(url);
     return proxy.listen();
   });
   tables = await addColumns();
   operator = connectDatabase({ url: service.db.serviceUrl, writers: 1 });
   sender = new Sender(service.origin);
-  shop = await openShop(service);
+  shop = await createTestMerchant(service);
   crawl = new Crawl(service.origin, sender, shop, await givenCallers());
   await crawl.routes();
   await crawl.pages();
@@ -91,7 +92,7 @@ async function givenCallers() {
   };
 }
 
-/** Both grants, with what is refused on the way. */
+/** Both OAuth grants, with the refusals in between. */
 async function askOAuth(): Promise<void> {
   const scopes = ['inventory.read', 'locations.read'] as const;
   const redirectUris = [redirectUri];
@@ -146,7 +147,12 @@ async function askForTokens({ id, secret }: GivenApplication): Promise<void> {
 async function askForConsent(made: GivenApplication, token: string): Promise<void> {
   const { url } = await authorizationRequest(made, { scope: 'inventory.read' });
   await crawl.request('OAuth: a redirect', 303, 'GET', url.slice(service.origin.length));
-  await crawl.request('OAuth: a stranger', 400, 'GET', `/oauth/authorize?client_id=${canary}`);
+  await crawl.request(
+    'OAuth: an unknown application',
+    400,
+    'GET',
+    `/oauth/authorize?client_id=${canary}`,
+  );
   await crawl.request('OAuth: no browser', 400, 'GET', `/oauth/consent/${canary}`);
   const browser = new Browser(service.origin);
   const decide = async (name: string, expected: number, fields: [string, string][]) => {
@@ -160,7 +166,7 @@ async function askForConsent(made: GivenApplication, token: string): Promise<voi
     ['token', shown],
   ];
   await decide('a proof that is none', 403, prove(`tb_pat_${canary}`));
-  await decide('a token nobody has', 403, prove(mintToken('pat')));
+  await decide('a token that does not exist', 403, prove(mintToken('pat')));
   await decide('a choice', 200, prove(token));
   await decide('a location that is none', 403, [
     ['decision', 'allow'],
@@ -168,7 +174,7 @@ async function askForConsent(made: GivenApplication, token: string): Promise<voi
   ]);
 }
 
-/** The database refuses to say what it holds, then who calls, and then is away. */
+/** The database refuses reads of records, then reads of credentials, and then is away. */
 async function failDatabase(): Promise<void> {
   const role = new URL(service.db.serviceUrl).username;
   const owned = 'customers, products, locations, operations, inventory_levels, inventory_movements';
@@ -177,7 +183,7 @@ async function failDatabase(): Promise<void> {
   const reading = cases.filter(({ name }) => name !== 'credential.get');
   await crawl.valid('no rights', 500, reading);
   await service.db.sql(`revoke select on credentials from ${role}`);
-  await crawl.valid('nobody knows who calls', 500);
+  await crawl.valid('credentials cannot be read', 500);
   await service.db.sql(`grant select on credentials, ${owned} to ${role}`);
   proxy.refuses = true;
   proxy.cut();
@@ -193,7 +199,7 @@ async function failDatabase(): Promise<void> {
   );
 }
 
-/** The names of those in which something is wrong, with what it is. */
+/** The names of the answers with a fault, each with its fault. */
 function wrong(judge: (one: Found) => string | undefined): string[] {
   return found.flatMap((one) => {
     const fault = judge(one);
@@ -203,7 +209,7 @@ function wrong(judge: (one: Found) => string | undefined): string[] {
 
 const isError = ({ reply }: Found) => reply.status >= 400;
 
-test('every route answers with what was wrong, and none lets anybody in by failing', () => {
+test('every route answers with what was wrong, and no failure admits a caller', () => {
   const unexpected = wrong(({ expected, reply }) =>
     expected === undefined || expected === reply.status
       ? undefined
@@ -230,7 +236,7 @@ describe('no answer', () => {
   });
 
   test('shows a column of the database that no contract names', async () => {
-    // The marks are where answers could come from.
+    // The rows that answers come from do have the marks.
     for (const table of tables.filter((name) => name !== 'rate_buckets')) {
       const [row] = await service.db.sql<{ text: string }>(
         `select row_to_json(t)::text as text from ${table} t limit 1`,
@@ -249,7 +255,7 @@ describe('no answer', () => {
     expect(tokens).toEqual([]);
   });
 
-  test('to an error tells how the service is made', async () => {
+  test('to an error shows how the service is built', async () => {
     const rows = await service.db.sql<{ name: string }>(
       `select relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
        where nspname = 'public' and relname like '%\\_%'

@@ -1,29 +1,29 @@
 // Who may do what, over every route: each scope, each merchant, each location, against the answers
-// in support/matrix.ts. A route without a row there fails here before anyone has thought about it.
+// in support/matrix.ts. A route without a row in the matrix fails here.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Contract } from '../src/core/contract.ts';
-import { idPrefixes, mintId } from '../src/core/id.ts';
-import { scopes } from '../src/core/principal.ts';
-import { type Answer, type Api, newKey } from './support/api.ts';
-import { matrix, oauthPaths, pages, type Row } from './support/matrix.ts';
-import { recordsOf } from './support/mirror.ts';
+import type { Contract } from '../src/contract/contract.ts';
+import { type IdPrefix, mintId } from '../src/core/id.ts';
+import { resources, scopes } from '../src/resources.ts';
+import { type Answer, type Api, newKey, served } from './kit/api.ts';
 import {
   type Case,
   type Change,
   cases,
   collections,
   freshBody,
-  openShop,
-  type Shop,
   send,
   writes,
-} from './support/shop.ts';
-import { startWhole, type WholeService } from './support/whole.ts';
+} from './kit/cases.ts';
+import { extent, timeout } from './kit/extent.ts';
+import { matrix, oauthPaths, pages, type Row } from './kit/matrix.ts';
+import { createTestMerchant, type TestMerchant } from './kit/merchant.ts';
+import { recordsOf } from './kit/mirror.ts';
+import { startWholeEnvironment, type WholeEnvironment } from './kit/whole-environment.ts';
 
-let service: WholeService;
-let shop: Shop;
-let foreign: Shop;
+let service: WholeEnvironment;
+let shop: TestMerchant;
+let foreign: TestMerchant;
 /** What only the foreign shop has, by the filter that would find it. */
 const marks = {
   email: 'zora@foreign.example',
@@ -35,9 +35,9 @@ const marks = {
 };
 
 beforeAll(async () => {
-  service = await startWhole();
-  shop = await openShop(service);
-  foreign = await openShop(service, 'Other Shop');
+  service = await startWholeEnvironment();
+  shop = await createTestMerchant(service);
+  foreign = await createTestMerchant(service, 'Other Shop');
   const { email, external_id, sku, barcode, code, q } = marks;
   const made = await Promise.all([
     foreign.api.post('/customers', { name: q, email, external_id }),
@@ -64,8 +64,8 @@ async function caller(may: Parameters<typeof service.given.credential>[1] = {}):
   return service.api.as((await service.given.credential(shop.merchant, may)).token);
 }
 
-/** The valid request; of an operation, one that somebody did at the first location. */
-async function ask(one: Case, at: Shop, api: Api, change: Change = {}): Promise<Answer> {
+/** The valid request. For an operation it is one that was done at the first location. */
+async function ask(one: Case, at: TestMerchant, api: Api, change: Change = {}): Promise<Answer> {
   if (one.name !== 'operations.get' || change.id !== undefined) return send(one, at, api, change);
   const { body } = await at.api.get(`/inventory/movements/${at.movements[0]}`);
   return send(one, at, api, { ...change, id: body.data.operation_id });
@@ -129,7 +129,7 @@ describe('outside of the version', () => {
     }
   });
 
-  test('nothing that the operator does by command can be asked for', async () => {
+  test('no action of the operator’s commands has a route', async () => {
     const nouns = ['merchants', 'credentials', 'tokens', 'applications', 'limits', 'audit'];
     const paths = nouns.flatMap((noun) => [`/${noun}`, `/admin/${noun}`, `/api/v1/${noun}`]);
     for (const path of [...paths, '/metrics', '/admin', '/api', '/api/v2/products', '/oauth']) {
@@ -168,7 +168,7 @@ describe.each(cases)('$name', (one) => {
   });
 
   test('shows and changes what is at a granted location, and nothing elsewhere', async () => {
-    const own = await openShop(service, 'Third Shop');
+    const own = await createTestMerchant(service, 'Third Shop');
     const [first = '', , third = ''] = own.locations;
     const { ok, granted, showsGranted } = rowOf(one);
     const kinds = [
@@ -191,12 +191,13 @@ describe.each(cases)('$name', (one) => {
     }
   });
 
-  test('answers alike to what another merchant has and to what nobody has', async () => {
+  test('gives one answer for what another merchant has and for what does not exist', async () => {
     const { granted, ok, foreign: places } = rowOf(one);
     const { id: credential } = await service.given.credential(foreign.merchant);
     const { customers, products, locations, movements, operations, merchant } = foreign;
     const theirs = [customers, products, locations, movements, operations].flat();
-    const kinds = Object.keys(idPrefixes) as (keyof typeof idPrefixes)[];
+    const others: readonly IdPrefix[] = ['mer_', 'app_', 'req_'];
+    const kinds = [...resources.map(({ prefix }) => prefix), ...others];
     const ids = [...theirs, merchant, credential, ...kinds.map((kind) => mintId(kind)), 'x'];
     const before = await recordsOf(service.db, merchant);
     const [here = ''] = shop.locations;
@@ -221,11 +222,11 @@ describe.each(cases)('$name', (one) => {
     expect(await recordsOf(service.db, merchant)).toEqual(before);
   });
 
-  test('does not meet the names and keys of another merchant', async () => {
+  test('does not find the names and keys of another merchant', async () => {
     for (const [place, expected] of Object.entries(rowOf(one).foreign)) {
       const [part, name = ''] = place.split('.');
       if (part === 'path' || /^(location|product|operation)_id$/.test(name)) continue;
-      const { theirs, ours } = await twins(one, place);
+      const { theirs, ours } = await sendToBoth(one, place);
       expect([place, outcome(theirs)]).toEqual([place, rowOf(one).ok]);
       expect([place, outcome(ours)]).toEqual([place, expected]);
       expect(ours.headers.get('idempotent-replayed')).toBeNull();
@@ -244,15 +245,15 @@ function naming(one: Case, place: string, id: string): Change {
   return { body: { ...freshBody(one, shop), [name]: id } };
 }
 
-/** What an answer says, without the IDs that are new in each. */
+/** What an answer says, without the IDs that differ in every answer. */
 function words({ status, body }: Answer): string {
   return JSON.stringify([status, body.data, body.error]);
 }
 
-let twinCount = 0;
+let pairCount = 0;
 
-/** The foreign shop sends a request with a name or a key of its own; this one sends the same. */
-async function twins(one: Case, place: string): Promise<{ theirs: Answer; ours: Answer }> {
+/** Both merchants send the same request, with one name and one key: first the foreign one. */
+async function sendToBoth(one: Case, place: string): Promise<{ theirs: Answer; ours: Answer }> {
   const [part, name = ''] = place.split('.');
   if (name === 'cursor') {
     const theirs = await send(one, foreign, foreign.api, { query: { limit: '1' } });
@@ -271,11 +272,11 @@ async function twins(one: Case, place: string): Promise<{ theirs: Answer; ours: 
     const theirs = await send(one, foreign, foreign.api, change);
     return { theirs, ours: await send(one, shop, shop.api, change) };
   }
-  twinCount += 1;
-  const value = name === 'email' ? `twin.${twinCount}@example.com` : `twin-${twinCount}`;
+  pairCount += 1;
+  const value = name === 'email' ? `same.${pairCount}@example.com` : `same-${pairCount}`;
   const key = newKey();
   const named = part === 'body' ? { [name]: value } : {};
-  const ask = (at: Shop) => ({ key, body: { ...freshBody(one, at), ...named } });
+  const ask = (at: TestMerchant) => ({ key, body: { ...freshBody(one, at), ...named } });
   const theirs = await send(one, foreign, foreign.api, ask(foreign));
   return { theirs, ours: await send(one, shop, shop.api, ask(shop)) };
 }
@@ -313,18 +314,18 @@ describe.each(writes)('$name', (one) => {
   });
 });
 
-test('two merchants that ask at the same moments never see each other', async () => {
+test('two merchants that ask at the same moments never see each other', { timeout }, async () => {
   const shops = [shop, foreign];
   const known = await Promise.all(shops.map((at) => at.api.get('/products?limit=200')));
   const seen = await Promise.all(
     Array.from({ length: 64 }, async (_, client) => {
       const mixed: unknown[] = [];
-      for (let i = 0; i < 20; i += 1) {
+      for (let i = 0; i < extent(4, 40); i += 1) {
         const at = shops[(client + i) % 2] ?? shop;
         const products = known[(client + i) % 2]?.body.data;
         const [own, listed] = await Promise.all([
-          at.api.get('/credential'),
-          at.api.get('/products?limit=200'),
+          served(() => at.api.get('/credential')),
+          served(() => at.api.get('/products?limit=200')),
         ]);
         if (own.body.data.merchant.id !== at.merchant) mixed.push(own.body);
         if (JSON.stringify(listed.body.data) !== JSON.stringify(products)) mixed.push(listed.body);

@@ -1,6 +1,7 @@
-// What gets out of a service process besides its answers, and what gets into it besides requests:
-// its log and its database's, connections, shared prototypes, and headers that claim things. One
-// process serves all of this, without a trusted proxy, refusing every access to __proto__.
+// What leaves a service process in addition to its answers, and what enters it in addition to
+// requests: its log and the log of its database, connections, shared prototypes, and headers that
+// claim something. One process serves all of this, without a trusted proxy, and refuses every
+// access to __proto__.
 
 import { execFile } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
@@ -12,27 +13,27 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createApplication } from '../src/access/oauth/applications.ts';
+import { createApplication } from '../src/access/operator/applications.ts';
 import { mintToken } from '../src/access/token.ts';
 import { connectDatabase, type Database } from '../src/database/connect.ts';
-import { AuditTrail } from './support/audit.ts';
-import { createTestDatabase, type TestDatabase } from './support/database.ts';
-import { Given } from './support/given.ts';
-import { redirectUri } from './support/oauth.ts';
-import { type ServiceProcess, startProcess } from './support/process.ts';
-import { cases, openShop, type Shop, send } from './support/shop.ts';
-import { withoutLimits } from './support/whole.ts';
+import { AuditTrail } from './kit/audit.ts';
+import { cases, send } from './kit/cases.ts';
+import { createTestDatabase, type TestDatabase, withoutLimits } from './kit/database.ts';
+import { Given } from './kit/given.ts';
+import { createTestMerchant, type TestMerchant } from './kit/merchant.ts';
+import { redirectUri } from './kit/oauth.ts';
+import { type ServiceProcess, startProcess } from './kit/process.ts';
 
 const run = promisify(execFile);
-const witness = fileURLToPath(new URL('./support/witness.mjs', import.meta.url));
-/** Somebody's name, address and so on, wherever data goes. */
+const witness = fileURLToPath(new URL('./kit/witness.mjs', import.meta.url));
+/** Personal data such as a name and an address, in every place that takes data. */
 const canary = 'canary5190';
 
 let directory: string;
 let db: TestDatabase;
 let operator: Database;
 let service: ServiceProcess;
-let shop: Shop;
+let shop: TestMerchant;
 let application: { readonly id: string; readonly secret: string };
 
 beforeAll(async () => {
@@ -45,7 +46,7 @@ beforeAll(async () => {
     TALLYBOOK_LOG_LEVEL: 'trace',
     ...witnessed('service'),
   });
-  shop = await openShop({ api: service.api, given: new Given(db) });
+  shop = await createTestMerchant({ api: service.api, given: new Given(db) });
   const made = await createApplication(operator, {
     name: 'Stock Sync',
     scopes: ['inventory.read'],
@@ -68,7 +69,7 @@ function witnessed(name: string) {
   };
 }
 
-/** What the witness of a process has written down. */
+/** What the witness of a process has recorded. */
 async function seen(name: string, what: string): Promise<unknown[]> {
   const lines = (await readFile(join(directory, name), 'utf8')).trim().split('\n');
   return lines
@@ -114,7 +115,7 @@ describe('a process that refuses __proto__', () => {
     ]);
   });
 
-  test('takes the names of prototypes for names, and for nothing else', async () => {
+  test('treats the names of prototypes as ordinary names', async () => {
     const names = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty'];
     for (const name of names) {
       const evil = `{"name":"A","email":"a@example.com","${name}":{"isAdmin":true}}`;
@@ -152,10 +153,10 @@ describe('what a request says about where it comes from', () => {
 
   test('changes no issuer, no path, no method and no request ID', async () => {
     const path = '/.well-known/oauth-authorization-server';
-    const told = JSON.parse(await (await plain(path)).text());
+    const plainAnswer = JSON.parse(await (await plain(path)).text());
     const answer = await plain(path, { headers: claims });
-    expect(await answer.json()).toEqual(told);
-    expect(told.issuer).toBe(service.api.origin);
+    expect(await answer.json()).toEqual(plainAnswer);
+    expect(plainAnswer.issuer).toBe(service.api.origin);
     expect(answer.headers.get('x-request-id')).toMatch(/^req_[0-9a-z]{26}$/);
     const health = await plain('/healthz', { headers: claims });
     expect([health.status, await health.text()]).toEqual([200, '{"status":"ok"}']);
@@ -164,7 +165,7 @@ describe('what a request says about where it comes from', () => {
     expect(listed.status).toBe(200);
   });
 
-  test('does not give a guesser another address, nor the audit trail', async () => {
+  test('gives a caller no other address, for limits and for the audit trail', async () => {
     const statuses: number[] = [];
     for (let guess = 0; guess < 60; guess += 1) {
       const address = `198.51.100.${guess}`;
@@ -193,7 +194,7 @@ describe('what a request says about where it comes from', () => {
 });
 
 describe('the logs', () => {
-  test('hold no name, address, key, token or secret, whatever is done and fails', async () => {
+  test('hold no name, address, key, token or secret, in success and in failure', async () => {
     const key = `${canary}-0123456789`;
     const customer = { name: canary, email: `${canary}@example.com`, note: canary };
     const { api } = shop;
@@ -222,7 +223,7 @@ describe('the logs', () => {
     if (databaseLog !== '') expect(databaseLog).toContain('refuse_10_signs');
   });
 
-  test('are lines of known members, whatever a request is made of', async () => {
+  test('are lines of known members only, for every request', async () => {
     const forged = '%0a%7b%22level%22:60,%22forged%22:true%7d%0d%0a%1b[2J';
     await plain(`/${forged}`);
     await shop.api.get(`/customers/${forged}`);
@@ -240,7 +241,7 @@ describe('the logs', () => {
     for (const text of ['forged', '\u001b']) expect(service.log()).not.toContain(text);
   });
 
-  /** Of a server of our own: on another one, its operator decides what is logged. */
+  /** The log of a server of our own. On another server, its operator decides what is logged. */
   async function logOfDatabase(): Promise<string> {
     const [setting] = await db.sql<{ ours: boolean }>(
       `select current_setting('log_error_verbosity') = 'terse'
@@ -254,7 +255,7 @@ describe('the logs', () => {
   }
 });
 
-test('what nobody expected ends the process, and its line quotes no values', async () => {
+test('an unexpected error ends the process, and its line quotes no values', async () => {
   const dist = new URL('../dist/', import.meta.url).href;
   const script = `
     const { createLog, LogWriter } = await import('${dist}log.js');
@@ -293,7 +294,7 @@ describe('a service process', () => {
     trap.closeAllConnections();
   });
 
-  test('connects to its database and to nothing else, whatever it is told', async () => {
+  test('connects to its database and to nothing else, for every request', async () => {
     await tellTo(url);
     expect(await service.end()).toBe(0);
     expect(calls).toBe(0);
@@ -308,7 +309,7 @@ describe('a service process', () => {
     expect(await seen('service', 'prototypes')).toEqual([[]]);
   });
 
-  test('would have been caught by its witness', async () => {
+  test('that connected elsewhere would be seen by its witness', async () => {
     const script = `
       import { spawn } from 'node:child_process';
       import { createSocket } from 'node:dgram';

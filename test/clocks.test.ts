@@ -1,20 +1,20 @@
 // A node whose wall clock jumps as it serves, beside one whose clock is right: an hour ahead, two
-// hours back, ten years ahead and twenty back. Nothing but the times it writes may show it.
+// hours back, ten years ahead and twenty back. Only the times that it writes may show it.
 
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectDatabase } from '../src/database/connect.ts';
 import { verifyLedger } from '../src/inventory/verify.ts';
-import { type Answer, type Api, newKey } from './support/api.ts';
-import { createTestDatabase, type TestDatabase } from './support/database.ts';
-import { Given } from './support/given.ts';
-import { type ServiceProcess, startProcess } from './support/process.ts';
+import { type Answer, type Api, newKey } from './kit/api.ts';
+import { createTestDatabase, type TestDatabase } from './kit/database.ts';
+import { Given } from './kit/given.ts';
+import { type ServiceProcess, startProcess } from './kit/process.ts';
 
 const hour = 3_600_000;
 const year = 365 * 24 * hour;
 const jumps = [hour, -hour, 10 * year, -10 * year, 0];
 
-const preload = fileURLToPath(new URL('./support/clock-jumping.mjs', import.meta.url));
+const preload = fileURLToPath(new URL('./kit/clock-jumping.mjs', import.meta.url));
 
 let db: TestDatabase;
 let given: Given;
@@ -57,7 +57,7 @@ function adjust(api: Api, product: string | undefined, key = newKey()): Promise<
 const someWrites = () =>
   Array.from({ length: 20 }, (_, n) => adjust(apis[n % 2 ? 1 : 0], products[n % 3 ? 0 : 1]));
 
-/** The clock of the node is so far off, as the times it writes show. */
+/** How far the clock of the node is off, by the times that it writes. */
 async function jump(offset: number): Promise<void> {
   nodes[0]?.child.kill('SIGUSR2');
   const madeAt = async () => {
@@ -71,7 +71,7 @@ const write = (api: Api) =>
   api.post('/customers', { name: 'Ada', email: 'ada@example.com' }, { key: 'before-all-jumps' });
 
 describe('a clock that jumps', () => {
-  test('changes neither the ledger, nor keys, nor lists, nor who is admitted', async () => {
+  test('does not change the ledger, keys, lists or who is admitted', async () => {
     const first = await write(apis[0]);
     const expired = await given.credential(merchant);
     await db.sql(

@@ -1,28 +1,21 @@
-// What every collection keeps to, derived from its contract: pages, cursors and filters.
+// What every collection promises, derived from its contract: pages, cursors and filters.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CollectionContract } from '../src/core/contract.ts';
+import type { CollectionContract } from '../src/contract/contract.ts';
 import { mintId } from '../src/core/id.ts';
-import type { Answer } from './support/api.ts';
-import { startService, type TestService } from './support/service.ts';
-import {
-  type Case,
-  collections,
-  openShop,
-  pathOf,
-  type Shop,
-  send,
-  withoutRequestId,
-} from './support/shop.ts';
+import type { Answer } from './kit/api.ts';
+import { type Case, collections, pathOf, send, withoutRequestId } from './kit/cases.ts';
+import { type Environment, startEnvironment } from './kit/environment.ts';
+import { createTestMerchant, type TestMerchant } from './kit/merchant.ts';
 
-let service: TestService;
-let shop: Shop;
-let foreign: Shop;
+let service: Environment;
+let shop: TestMerchant;
+let foreign: TestMerchant;
 
 beforeAll(async () => {
-  service = await startService();
-  shop = await openShop(service);
-  foreign = await openShop(service, 'Other Shop');
+  service = await startEnvironment();
+  shop = await createTestMerchant(service);
+  foreign = await createTestMerchant(service, 'Other Shop');
 });
 afterAll(() => service.stop());
 
@@ -42,7 +35,7 @@ function filtersOf({ query }: CollectionContract): Filter[] {
 }
 
 /** A value that the filter accepts and that none of the requests before had. */
-function validValue({ name, schema }: Filter, at: Shop): string {
+function validValue({ name, schema }: Filter, at: TestMerchant): string {
   if (name === 'location_id') return at.locations[1] ?? '';
   if (schema.format === 'date-time') return '2026-01-31T12:00:00Z';
   if (schema.format === 'email') return 'ada@example.com';
@@ -52,14 +45,14 @@ function validValue({ name, schema }: Filter, at: Shop): string {
 const faultsOf = (answer: Answer) =>
   answer.body.error.details.map((one: { field: string; code: string }) => [one.field, one.code]);
 
-async function firstCursor(one: Case, at: Shop): Promise<string> {
+async function firstCursor(one: Case, at: TestMerchant): Promise<string> {
   const answer = await send(one, at, at.api, { query: { limit: '1' } });
   const cursor = answer.body.meta.next_cursor;
   expect(typeof cursor, JSON.stringify(answer.body)).toBe('string');
   return cursor;
 }
 
-test('a page has 50 entries unless told otherwise, and at most 200', async () => {
+test('a page has 50 entries by default, and at most 200', async () => {
   const merchant = await service.given.merchant();
   const api = service.api.as((await service.given.credential(merchant)).token);
   await Promise.all(Array.from({ length: 201 }, () => service.given.product(merchant)));
@@ -209,7 +202,7 @@ describe.each(collections)('$name', (one) => {
       const most = schema.maxItems;
       test(`takes ${name} up to ${most} times`, async () => {
         const repeated = (times: number) =>
-          Array.from({ length: times }, () => `${name}=${mintId('product')}`).join('&');
+          Array.from({ length: times }, () => `${name}=${mintId('prod_')}`).join('&');
         const full = await send(one, shop, shop.api, { search: repeated(most) });
         expect([full.status, full.body.data]).toEqual([200, []]);
         const over = await send(one, shop, shop.api, { search: repeated(most + 1) });
@@ -218,12 +211,12 @@ describe.each(collections)('$name', (one) => {
       });
     }
     if (name === 'location_id') {
-      test('answers 403 to a location unknown or not granted, in the same words', async () => {
+      test('gives one 403 for an unknown location and for one that is not granted', async () => {
         const [granted = '', other = ''] = shop.locations;
         const { token } = await service.given.credential(shop.merchant, { locations: [granted] });
         const api = service.api.as(token);
         const bodies = new Set<string>();
-        for (const id of [other, foreign.locations[0] ?? '', mintId('location'), 'x', '\0']) {
+        for (const id of [other, foreign.locations[0] ?? '', mintId('loc_'), 'x', '\0']) {
           const answer = await send(one, shop, api, { query: { location_id: id } });
           expect([id, answer.status, answer.code]).toEqual([id, 403, 'location_not_granted']);
           bodies.add(JSON.stringify(withoutRequestId(answer)));

@@ -1,32 +1,25 @@
-// What every endpoint keeps to, derived from its contract alone: who is let in, in which order
-// requests are judged, what an answer looks like. A new endpoint is covered before anyone writes a
-// test of its own.
+// What every endpoint promises, derived from its contract alone: who is admitted, the order of the
+// checks, and the form of an answer. So a new endpoint is covered before it has tests of its own.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mintToken } from '../src/access/token.ts';
 import { mintId } from '../src/core/id.ts';
-import { scopes } from '../src/core/principal.ts';
 import { problemKinds } from '../src/core/problem.ts';
-import type { Api } from './support/api.ts';
-import { startService, type TestService } from './support/service.ts';
-import {
-  cases,
-  examples,
-  openShop,
-  pathOf,
-  type Shop,
-  send,
-  withoutRequestId,
-} from './support/shop.ts';
+import { scopes } from '../src/resources.ts';
+import type { Api } from './kit/api.ts';
+import { cases, pathOf, send, withoutRequestId } from './kit/cases.ts';
+import { type Environment, startEnvironment } from './kit/environment.ts';
+import { examples } from './kit/examples.ts';
+import { createTestMerchant, type TestMerchant } from './kit/merchant.ts';
 
-let service: TestService;
-let shop: Shop;
-let foreign: Shop;
+let service: Environment;
+let shop: TestMerchant;
+let foreign: TestMerchant;
 
 beforeAll(async () => {
-  service = await startService();
-  shop = await openShop(service);
-  foreign = await openShop(service, 'Other Shop');
+  service = await startEnvironment();
+  shop = await createTestMerchant(service);
+  foreign = await createTestMerchant(service, 'Other Shop');
 });
 afterAll(() => service.stop());
 
@@ -81,7 +74,7 @@ describe.each(cases)('$name', (one) => {
     }
   });
 
-  test('answers 401 to every bad token, whatever is wrong with it', async () => {
+  test('answers 401 to every bad token, for every fault of it', async () => {
     const expired = await service.given.credential(shop.merchant);
     const revoked = await service.given.credential(shop.merchant);
     await service.db.sql(
@@ -175,15 +168,7 @@ describe.each(cases)('$name', (one) => {
 
   if (contract.path.includes('{id}')) {
     test('answers 404 to an unknown ID and to a foreign one, in the same words', async () => {
-      const unknown = [
-        mintId('request'),
-        mintId('product'),
-        'x',
-        '%00',
-        '%2e',
-        'a'.repeat(65),
-        '🙂',
-      ];
+      const unknown = [mintId('req_'), mintId('prod_'), 'x', '%00', '%2e', 'a'.repeat(65), '🙂'];
       const bodies = new Set<string>();
       for (const id of [one.example.id?.(foreign) ?? '', ...unknown]) {
         const answer = await send(one, shop, shop.api, { id });

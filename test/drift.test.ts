@@ -1,21 +1,21 @@
-// What is written in two places is the same in both: generated files and their generators, the
-// document and the routes the server has, the table of sentences and the tests that prove them.
+// Things that are written in two places are equal: generated files and their generators, the
+// document and the routes of the server, the tables of promises and the tests that prove them.
 
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fileOf, generators } from '../scripts/generate.ts';
 import { endpoints } from '../src/app.ts';
+import type { JsonObject, JsonValue } from '../src/contract/json.ts';
+import { BodyParser } from '../src/contract/parse.ts';
 import { problemKinds } from '../src/core/problem.ts';
 import type { OperationObject, ResponseObject, Schema } from '../src/http/document/model.ts';
 import { openApiDocument } from '../src/http/document/openapi.ts';
 import { problemsByStatus } from '../src/http/document/problems.ts';
-import { BodyParser } from '../src/http/parse.ts';
-import type { Edge } from '../src/http/pipeline.ts';
+import type { Api } from '../src/http/pipeline.ts';
 import { createServer } from '../src/http/server.ts';
-import type { JsonObject, JsonValue } from '../src/http/wire/json.ts';
-import type { Answer } from './support/api.ts';
-import { compileExact, conforms, document, resolve } from './support/conformance.ts';
-import { createTestDatabase, type TestDatabase } from './support/database.ts';
+import type { Answer } from './kit/api.ts';
+import { compileExact, conforms, document, resolve } from './kit/conformance.ts';
+import { createTestDatabase, type TestDatabase } from './kit/database.ts';
 
 const read = (path: string): Promise<string> => readFile(fileOf(path), 'utf8');
 
@@ -44,11 +44,11 @@ describe('a generated file', () => {
 describe('the document', () => {
   test('has exactly the routes that the server has', async () => {
     const server = createServer({
-      // Nothing is asked of it: without a credential no request comes so far.
-      edge: {} as Edge,
+      // It is never called, because a request without a credential is refused before.
+      api: {} as Api,
       endpoints,
       sites: [],
-      mounts: [],
+      oauthRoutes: [],
       trustedProxies: [],
       onRequest: () => undefined,
     });
@@ -79,8 +79,8 @@ describe('the document', () => {
     const [first] = endpoints;
     if (first === undefined) throw new Error('there are no endpoints');
     expect(() => openApiDocument([first, first], '0.0.0')).toThrow(first.contract.name);
-    const twin = { ...first, contract: { ...first.contract, name: 'another.name' } };
-    expect(() => openApiDocument([first, twin as typeof first], '0.0.0')).toThrow('there twice');
+    const renamed = { ...first, contract: { ...first.contract, name: 'another.name' } };
+    expect(() => openApiDocument([first, renamed as typeof first], '0.0.0')).toThrow('there twice');
   });
 
   test('names every code somewhere, but for the one that only a retired version answers', () => {
@@ -107,7 +107,7 @@ describe('the document', () => {
     const endpoint = endpoints.find(({ contract }) => contract.name === operation.operationId);
     const body = operation.requestBody?.content['application/json'];
     if (body === undefined || endpoint?.contract.kind !== 'write') return;
-    // The service itself accepts it, and so does whoever checks by the published schema.
+    // The service accepts it, and so does a client that checks by the published schema.
     expect(new BodyParser(endpoint.contract).faults(body.example as never)).toEqual([]);
     expect(compileExact(body.schema)(body.example)).toBe(true);
   });
@@ -148,7 +148,7 @@ describe('the document', () => {
   });
 });
 
-/** Values at the edges of what members may be. */
+/** Values at the limits of what members may be. */
 const oddValues: readonly JsonValue[] = [
   ...[null, true, 0, 1.5, -1, 1e21, [], [1], {}, { a: 'b' }, { a: null }, { a: 1 }, { '': 'x' }],
   ...[
@@ -231,7 +231,7 @@ describe('the check of every answer', () => {
 describe.each(['docs/conformance.md', 'docs/reliability.md', 'docs/security.md'])('%s', (path) => {
   test('names only tests that exist', async () => {
     const text = await read(path);
-    const rows = text.matchAll(/`([\w./-]+\.test\.ts)` › ([^|<]+)/g);
+    const rows = text.matchAll(/`([\w./-]+\.(?:test|prove)\.ts)` › ([^|<]+)/g);
     const missing: string[] = [];
     let count = 0;
     for (const [, file = '', title = ''] of rows) {

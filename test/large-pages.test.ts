@@ -1,22 +1,21 @@
-// Pages of rows that are large: one ends when its rows together have so many bytes, and says so as
-// a full page does. And pages of every size there is: a connection keeps few statements for them.
+// Pages of large rows: a page ends when its rows together reach a number of bytes, and says that
+// more follows, as a full page does. And pages of every limit: a connection keeps few statements.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { limits } from '../src/core/limits.ts';
-import type { Answer, Api } from './support/api.ts';
-import { createTestDatabase } from './support/database.ts';
-import { startService, type TestService } from './support/service.ts';
-import { withoutLimits } from './support/whole.ts';
-import { WorkCounter } from './support/work.ts';
+import type { Answer, Api } from './kit/api.ts';
+import { createTestDatabase, withoutLimits } from './kit/database.ts';
+import { type Environment, startEnvironment } from './kit/environment.ts';
+import { WorkCounter } from './kit/work.ts';
 
 const counter = new WorkCounter();
 
-let service: TestService;
+let service: Environment;
 
 beforeAll(async () => {
   const db = await createTestDatabase();
   await withoutLimits(db);
-  service = await startService((database) => counter.watch(database), db);
+  service = await startEnvironment({ db, watch: (database) => counter.watch(database) });
 });
 afterAll(() => service.stop());
 
@@ -36,7 +35,7 @@ async function merchantWith(table: Table, count: number) {
   return { merchant, ids: made.sort(), api: service.api.as(token) };
 }
 
-/** What the interface lets in at most, which takes several PATCHes: some 120 KB. */
+/** The largest row that the interface allows, which takes several PATCHes: some 120 KB. */
 const largestMetadata = `(select jsonb_object_agg(lpad(n::text, 40, 'k'), repeat('😀', 500))
   from generate_series(1, 50) n)`;
 
@@ -44,7 +43,7 @@ function enlarge(table: Table, merchant: string, set: string): Promise<unknown> 
   return service.db.sql(`update ${table} set ${set} where merchant_id = $1`, [merchant]);
 }
 
-/** All pages, each with the IDs it has and the bytes it took. */
+/** All pages, each with its IDs and its bytes. */
 async function walk(api: Api, path: string) {
   const pages: { readonly ids: string[]; readonly bytes: number }[] = [];
   for (let more = ''; ; ) {
@@ -79,19 +78,19 @@ const texts = {
 };
 
 describe.each(lists)('a walk over the largest %s%s', (table, filter, count) => {
-  test('has each once and in order, in pages of little more than a MiB', async () => {
+  test('has each row once and in order, in pages of little more than a MiB', async () => {
     const { merchant, ids, api } = await merchantWith(table, count);
     await enlarge(table, merchant, `metadata = ${largestMetadata}, ${texts[table]}`);
     const pages = await walk(api, `/${table}?limit=200${filter}`);
     expect(pages.flatMap((page) => page.ids)).toEqual(ids);
     expect(Math.max(...pages.map(({ bytes }) => bytes))).toBeLessThan(1_500_000);
-    // None could be much longer: rows of this size go on until the limit is met.
+    // No page can be much longer, because rows of this size follow until the limit is reached.
     expect(Math.min(...pages.slice(0, -1).map(({ bytes }) => bytes))).toBeGreaterThan(1_000_000);
   });
 });
 
 describe('a page', () => {
-  test('ends with the row that makes it as large as a page may be', async () => {
+  test('ends with the row that makes it full', async () => {
     const rows = 200;
     const { merchant, ids, api } = await merchantWith('products', rows);
     await enlarge('products', merchant, `description = repeat('x', 100000)`);
@@ -100,7 +99,7 @@ describe('a page', () => {
       (await walk(api, `/products?limit=${limit}`)).map((page) => page.ids.length);
     const whole = Math.floor(rows / fitting);
     expect(await counts(200)).toEqual([...Array(whole).fill(fitting), rows - whole * fitting]);
-    // Cut behind what was asked for, and at what was asked for, it ends with the last row, too.
+    // A cut after the asked number of rows, or exactly at it, also ends with the last row.
     expect(await counts(10)).toEqual(Array(rows / 10).fill(10));
     await enlarge('products', merchant, `description = case when id < '${ids[50]}' then 'x' end`);
     await service.db.sql('update products set description = $1 where id = $2', [

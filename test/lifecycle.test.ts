@@ -5,9 +5,9 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Api, newKey } from './support/api.ts';
-import { type ServiceProcess, serveProcess } from './support/process.ts';
-import { RawConnection } from './support/raw.ts';
+import { type Api, newKey } from './kit/api.ts';
+import { type ServiceProcess, serveProcess } from './kit/process.ts';
+import { RawConnection } from './kit/raw.ts';
 
 let data: string;
 let service: ServiceProcess;
@@ -87,7 +87,7 @@ describe('a service on its own data directory', () => {
     expect(replay.body.data).toEqual(answer.body.data);
   });
 
-  test('leaves nothing running when it is told to stop, and nothing behind', async () => {
+  test('leaves no process and no file behind when it is stopped', async () => {
     const { answer } = await adjust();
     expect(await service.end('SIGINT')).toBe(0);
     expect(await processesOn(data)).toBe(0);
@@ -109,7 +109,7 @@ describe('a killed database', () => {
       expect(before.answer.status).toBe(201);
       const killed = await postmaster();
       process.kill(killed, 'SIGKILL');
-      // Until it is gone, its backends may serve what they have been sent.
+      // Until the server is gone, its backends may still answer.
       await expect.poll(() => isAlive(killed)).toBe(false);
       const killedAt = performance.now();
       const seen = new Set<number>();
@@ -133,7 +133,7 @@ describe('a killed database', () => {
   });
 });
 
-describe('a service told to stop under load', () => {
+describe('a service stopped under load', () => {
   test('finishes what it accepted and exits 0', async () => {
     const outcomes: string[] = [];
     let isOver = false;
@@ -150,7 +150,7 @@ describe('a service told to stop under load', () => {
           outcomes.push(answer.code ?? String(answer.status));
           if (answer.status === 201) writes.set(key, body);
         } catch {
-          // The service has closed its port, or the connection before it heard of the request.
+          // The service closed its port, or the connection, before it received the request.
           unanswered.set(key, body);
           isOver = true;
         }
@@ -176,17 +176,17 @@ describe('a service told to stop under load', () => {
   });
 });
 
-describe('a service told to stop twice', () => {
-  test('waits for nobody, and its private server ends as well, soundly', async () => {
+describe('a service stopped twice', () => {
+  test('ends at once, and its private server ends too, cleanly', async () => {
     const { body, key, answer } = await adjust();
     expect(answer.status).toBe(201);
     const server = await postmaster();
-    // A request that is never whole would be waited for until the drain time is over.
+    // The service would wait for an incomplete request until the drain time is over.
     const slow = await RawConnection.open(service.api.origin);
     slow.send('POST /api/v1/customers HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{');
     await api.get('/credential');
     const end = service.end('SIGTERM');
-    // What comes within half a second is taken for the same Ctrl-C.
+    // A signal within half a second counts as the same Ctrl-C.
     await new Promise((resolve) => setTimeout(resolve, 600));
     expect(service.child.exitCode).toBeNull();
     const toldAt = performance.now();
@@ -218,7 +218,7 @@ test('a service whose metrics have no port ends, and leaves nothing running', as
   const directory = await mkdtemp(join(tmpdir(), 'tallybook-life-'));
   const env = { TALLYBOOK_METRICS_PORT: String(port) };
   await expect(serveProcess(['--data', directory], env)).rejects.toThrow(
-    /ended with 1: .*TALLYBOOK_METRICS_PORT: listen EADDRINUSE/s,
+    /ended with 1: .*the port is in use: name another one with TALLYBOOK_METRICS_PORT/s,
   );
   expect(await processesOn(directory)).toBe(0);
   taken.close();

@@ -1,6 +1,6 @@
-// A log that nobody takes: its disk is full, or its reader has stopped. Service goes on as if it
-// were written, its memory stays bounded, every line is written or counted, and the process ends
-// when it is told to.
+// A log that cannot be written: its disk is full, or its reader has stopped. The service continues
+// as before, its memory stays bounded, every line is written or counted, and the process ends when
+// it gets a signal.
 
 import { execFileSync, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -11,18 +11,18 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { createTestDatabase, type TestDatabase } from './support/database.ts';
-import { Given } from './support/given.ts';
-import { freePort } from './support/port.ts';
-import { type ServiceProcess, startProcess } from './support/process.ts';
-import { RawConnection } from './support/raw.ts';
-import { testSecret } from './support/service.ts';
+import { createTestDatabase, type TestDatabase } from './kit/database.ts';
+import { testSecret } from './kit/environment.ts';
+import { Given } from './kit/given.ts';
+import { freePort } from './kit/port.ts';
+import { type ServiceProcess, startProcess } from './kit/process.ts';
+import { RawConnection } from './kit/raw.ts';
 
 const waitingMax = 4 * 2 ** 20;
 const pipeSize = 2 ** 16;
-/** More than fits into what waits: a line has 150 bytes. */
+/** More lines than the buffer holds: a line has 150 bytes. */
 const floodOfRequests = 32_000;
-// On a machine that is busy with other things it takes its time.
+// A busy machine may need longer.
 vi.setConfig({ testTimeout: 60_000 });
 
 let db: TestDatabase;
@@ -50,7 +50,7 @@ async function startWithLog(to: number): Promise<void> {
   service = await startProcess(db, { TALLYBOOK_METRICS_PORT: String(port) }, { logTo: to });
 }
 
-/** A pipe that nobody reads, unless somebody opens it. */
+/** A pipe without a reader, until a test opens it. */
 function pipeNamed(name: string): { path: string; descriptor: number } {
   const path = join(directory, name);
   execFileSync('mkfifo', [path]);
@@ -64,7 +64,7 @@ async function metric(name: string): Promise<number> {
 
 const linesLost = () => metric('tallybook_log_lines_lost_total');
 
-/** Requests that cost little: what counts is the line that each leaves. */
+/** Cheap requests, because only their log lines matter. */
 async function flood(requests: number): Promise<void> {
   const atOnce = 200;
   const request = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n';
@@ -106,7 +106,7 @@ async function expectToEndInTime(): Promise<void> {
 
 const untaken = [
   ['because its disk is full', () => openSync('/dev/full', 'w')],
-  ['because nobody reads it', () => pipeNamed(randomUUID()).descriptor],
+  ['because it has no reader', () => pipeNamed(randomUUID()).descriptor],
 ] as const;
 
 describe('a log that cannot be written', () => {
@@ -127,7 +127,7 @@ describe('a log that cannot be written', () => {
     },
   );
 
-  test('is written on once somebody reads it: each line whole, or counted', async () => {
+  test('continues when it has a reader: each line is whole, or counted', async () => {
     const pipe = pipeNamed('late');
     await startWithLog(pipe.descriptor);
     await flood(floodOfRequests);
@@ -154,7 +154,7 @@ describe('a log that cannot be written', () => {
 });
 
 test.each(untaken)(
-  'what nobody expected ends the process when its log cannot be written %s',
+  'an unexpected error ends the process when its log cannot be written %s',
   async (_, open) => {
     const dist = new URL('../dist/', import.meta.url).href;
     const script = `

@@ -2,23 +2,24 @@
 // names it too.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newKey } from './support/api.ts';
-import { type Reply, Sender } from './support/sender.ts';
-import { cases, freshBody, openShop, pathOf, type Shop, writes } from './support/shop.ts';
-import { startWhole, type WholeService } from './support/whole.ts';
+import { newKey } from './kit/api.ts';
+import { cases, freshBody, pathOf, writes } from './kit/cases.ts';
+import { createTestMerchant, type TestMerchant } from './kit/merchant.ts';
+import { type Reply, Sender } from './kit/sender.ts';
+import { startWholeEnvironment, type WholeEnvironment } from './kit/whole-environment.ts';
 
-let service: WholeService;
+let service: WholeEnvironment;
 let sender: Sender;
-let shop: Shop;
+let shop: TestMerchant;
 /** A value that would do harm in many columns. */
 let foreign: string;
-/** Each as it is, and in the spelling of an object mapper. */
+/** Each name as it is, and in camel case, as an object mapper spells it. */
 let columns: readonly string[];
 
 beforeAll(async () => {
-  service = await startWhole();
+  service = await startWholeEnvironment();
   sender = new Sender(service.origin);
-  shop = await openShop(service);
+  shop = await createTestMerchant(service);
   foreign = await service.given.merchant('Other Shop');
   const rows = await service.db.sql<{ name: string }>(
     `select distinct column_name as name from information_schema.columns
@@ -82,7 +83,7 @@ describe.each(writes)('$name', (one) => {
     expect(await records()).toEqual(before);
   });
 
-  test('takes none inside of a member either', async () => {
+  test('takes no column inside of a member', async () => {
     const before = await records();
     const valid = freshBody(one, shop);
     const objects = Object.entries({ price: { amount: '1.00', currency: 'EUR' }, ...valid }).filter(
@@ -100,7 +101,7 @@ describe.each(writes)('$name', (one) => {
 
   if (!members.includes('metadata')) return;
 
-  test('keeps as metadata what is named so there, and sets nothing by it', async () => {
+  test('stores such names in metadata, and sets no column by them', async () => {
     const some = columns.slice(0, 50);
     const wanted = Object.fromEntries(some.map((name) => [name, foreign]));
     const reply = await write({ ...freshBody(one, shop), metadata: wanted });

@@ -1,39 +1,39 @@
-// Two merchants whose records have the very same IDs, those of their credentials included: each
-// reads, writes, locks and replays its own.
+// Two merchants whose records have the same IDs, also those of their credentials. Each merchant
+// reads, writes, locks and replays its own records.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { commitAll } from '../src/access/transact.ts';
-import type { MerchantId } from '../src/core/principal.ts';
-import { eraseCustomer } from '../src/customers/store.ts';
+import type { Write } from '../src/contract/endpoint.ts';
 import { connectDatabase, type Database } from '../src/database/connect.ts';
 import { hashKey } from '../src/operations/fingerprint.ts';
-import { type Answer, newKey } from './support/api.ts';
-import { mirrorOf, recordsOf } from './support/mirror.ts';
-import { startService, type TestService } from './support/service.ts';
-import { freshBody, openShop, type Shop, send, withoutRequestId, writes } from './support/shop.ts';
+import { findOperations } from '../src/operations/keys.ts';
+import { type Answer, newKey } from './kit/api.ts';
+import { freshBody, send, withoutRequestId, writes } from './kit/cases.ts';
+import { type Environment, startEnvironment } from './kit/environment.ts';
+import { createTestMerchant, type TestMerchant } from './kit/merchant.ts';
+import { mirrorOf, recordsOf } from './kit/mirror.ts';
 
 /** One of the two, and the other one. */
-interface Side extends Shop {
+interface Side extends TestMerchant {
   readonly credential: string;
 }
 
 const path = '/inventory/adjustments';
 const past = '2020-01-01T00:00:00Z';
 
-let service: TestService;
+let service: Environment;
 let database: Database;
 let shop: Side;
 let mirror: Side;
 let sides: readonly (readonly [Side, Side])[];
-/** What the shop was shown by each path while it was alone. */
+/** What each path showed to the shop before the mirror existed. */
 const alone = new Map<string, unknown>();
-/** An adjustment of that time, and what it was answered with. */
+/** An adjustment of that time, and its answer. */
 const kept = { key: newKey(), body: {}, data: {} };
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startEnvironment();
   database = connectDatabase({ url: service.db.serviceUrl, writers: 1 });
-  const opened = await openShop(service);
+  const opened = await createTestMerchant(service);
   await furnish(opened);
   const own = await opened.api.get('/credential');
   shop = { ...opened, credential: own.body.data.id };
@@ -54,14 +54,20 @@ afterAll(async () => {
 });
 
 /** Something for every filter to find. */
-async function furnish({ api, customers, products, locations }: Shop): Promise<void> {
+async function furnish({ api, customers, products, locations }: TestMerchant): Promise<void> {
   await api.patch(`/customers/${customers[0]}`, { external_id: 'C-1' });
   const names = { sku: 'P-1', barcode: '4006381333931', external_id: 'P-1' };
   await api.patch(`/products/${products[0]}`, names);
   await api.patch(`/locations/${locations[0]}`, { code: 'L-1' });
 }
 
-function pathsOf({ customers, products, locations, movements, operations }: Shop): string[] {
+function pathsOf({
+  customers,
+  products,
+  locations,
+  movements,
+  operations,
+}: TestMerchant): string[] {
   const filtered = {
     '/customers': [
       'status=active',
@@ -104,14 +110,14 @@ function pathsOf({ customers, products, locations, movements, operations }: Shop
   ];
 }
 
-async function shownTo({ api }: Shop, one: string): Promise<unknown> {
+async function shownTo({ api }: TestMerchant, one: string): Promise<unknown> {
   const answer = await api.get(one);
   expect(answer.status, one).toBe(200);
   const { data } = answer.body;
   return one === '/credential' ? { id: data.id, merchant: data.merchant } : data;
 }
 
-/** What the mirror shows where the shop shows this. */
+/** What the mirror shows in place of this. */
 function mirrored(value: unknown, name = ''): unknown {
   if (Array.isArray(value)) return value.map((one) => mirrored(one));
   if (typeof value === 'object' && value !== null) {
@@ -151,7 +157,7 @@ test('a write from before is replayed to each with its own record', async () => 
   }
 });
 
-test('nothing that only the other one has is there', async () => {
+test('what only the other merchant has does not exist for it', async () => {
   const made = { '/products': { name: 'Oats' }, '/locations': { name: 'Pier' } };
   for (const [one, other] of sides) {
     const ids = await Promise.all(
@@ -182,7 +188,7 @@ test('each sees the one operation of its key, and those of others as far as it m
 });
 
 describe.each(writes)('$name', (write) => {
-  test('changes one of them and not the other, once for each of them', async () => {
+  test('changes the record of one merchant and not of the other, for each of them', async () => {
     const key = newKey();
     const ok = write.method === 'POST' ? 201 : 200;
     for (const [one, other] of sides) {
@@ -198,7 +204,7 @@ describe.each(writes)('$name', (write) => {
   });
 });
 
-test('a pair that neither has had is made for one of them only', async () => {
+test('a new pair of product and location is created for one merchant only', async () => {
   const body = adjustment(shop.products[2], shop.locations[2]);
   for (const [one, other] of sides) {
     const before = await recordsOf(service.db, other.merchant);
@@ -208,7 +214,7 @@ test('a pair that neither has had is made for one of them only', async () => {
   }
 });
 
-test('a lock on all that one of them has holds up nobody at the other', async () => {
+test('a lock on everything of one merchant does not delay the other', async () => {
   const [product, location] = [shop.products[0], shop.locations[0]];
   for (const [one, other] of sides) {
     const session = await service.db.session();
@@ -230,13 +236,12 @@ test('a lock on all that one of them has holds up nobody at the other', async ()
   }
 });
 
-test('the operator erases a customer of one of them and not of the other', async () => {
+test('the operator erases a customer of one merchant and not of the other', async () => {
   const { id } = (await shop.api.post('/customers', { name: 'Eve', email: 'e@x.org' })).body.data;
   const copy = await mirrorOf(service.db, shop.merchant);
   const before = await recordsOf(service.db, copy.merchant);
-  const erase = eraseCustomer(shop.merchant as MerchantId, id, new Date().toISOString());
-  const [rows] = await commitAll(database.writer, [erase]);
-  expect(rows).toHaveLength(1);
+  await service.service.performAsOperator(shop.merchant, 'customers.erase', {}, { id });
+  expect((await shop.api.get(`/customers/${id}`)).status).toBe(410);
   expect(await recordsOf(service.db, copy.merchant)).toEqual(before);
 });
 
@@ -247,11 +252,16 @@ describe('what a key is bound to', () => {
   /** As authentication looks it up, and as the write path does after a collision. */
   async function boundTo({ merchant, credential, token }: Side, key: string) {
     const keyHash = hashKey(key);
-    const { edge, dispatcher } = service.service;
-    const caller = await edge.authenticator.authenticate(token, undefined, { type, keyHash });
-    const identity = { merchant: merchant as MerchantId, credentialId: credential, type, keyHash };
-    const known = await dispatcher.lookUp(identity);
-    return [caller?.bound?.id, known?.id];
+    const { authenticator } = service.service.api;
+    const caller = await authenticator.authenticate(token, undefined, { type, keyHash });
+    const write = {
+      merchant,
+      actor: { credential_id: credential },
+      endpoint: { contract: { name: type } },
+      keyHash,
+    } as unknown as Write;
+    const [found] = await database.reader.query(findOperations([write]));
+    return [caller?.bound?.id, found?.id];
   }
 
   test('is found for each of them, among all keys of both', async () => {
@@ -263,7 +273,7 @@ describe('what a key is bound to', () => {
     }
   });
 
-  test('is nothing at a merchant without keys, though the next has bound this one', async () => {
+  test('is nothing at a merchant without keys, when the next one has bound this key', async () => {
     const { first, second } = await neighbours();
     const key = newKey();
     await second.api.post('/customers', body, { key });
@@ -273,7 +283,7 @@ describe('what a key is bound to', () => {
   });
 });
 
-test('the first movement of a level follows none of the merchant before', async () => {
+test('the first movement of a level follows no movement of the merchant before', async () => {
   const { first, second, product, location } = await neighbours();
   for (const { api } of [first, second]) {
     const answer = await api.post(path, adjustment(product, location));
@@ -281,7 +291,7 @@ test('the first movement of a level follows none of the merchant before', async 
   }
 });
 
-/** Two that come right after each other in every index, with one product and location each. */
+/** Two merchants next to each other in every index, each with one product and one location. */
 async function neighbours() {
   const merchant = await service.given.merchant();
   const { id: credential, token } = await service.given.credential(merchant);
@@ -296,7 +306,7 @@ async function neighbours() {
   return { first, second, product, location };
 }
 
-test('not even by the hand of the owner can a level end at a movement of the other', async () => {
+test('not even the owner of the database can end a level at a movement of the other', async () => {
   for (const [one, other] of sides) {
     const [product, location] = [shop.products[one === shop ? 1 : 2], shop.locations[0]];
     const { body } = await other.api.post(path, adjustment(product, location, '33'));

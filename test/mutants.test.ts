@@ -1,5 +1,5 @@
-// The mutants of `npm run mutants` as a list that cannot rot: each still applies to the product as
-// it is, and every condition on the merchant has one.
+// Keeps the list of `npm run mutants` up to date: each mutant applies to the product as it is now,
+// and every condition on the merchant has one.
 
 import { describe, expect, test } from 'vitest';
 import { harmless } from './mutants/harmless.ts';
@@ -15,7 +15,7 @@ test.each(named)('$name applies exactly once', (mutant) => {
   for (const [file, text] of mutated(mutant)) expect(text, file).not.toBe('');
 });
 
-test('each mutant has a name of its own, and tests that are there', () => {
+test('each mutant has a name of its own, and tests that exist', () => {
   const all = [...named, ...predicates];
   expect(new Set(all.map(({ name }) => name)).size).toBe(all.length);
   const files = new Set([...filesUnder('src'), ...filesUnder('test')]);
@@ -28,11 +28,11 @@ describe('the conditions on the merchant', () => {
     expect(predicates.length).toBeGreaterThan(100);
   });
 
-  test('have no form that makes no mutant', () => {
+  test('have only forms that make a mutant', () => {
     expect(unknownConditions()).toEqual([]);
   });
 
-  test('that may be left out are there, and say why', () => {
+  test('that may be left out exist, and say why', () => {
     const names = new Set(predicates.map(({ name }) => name));
     expect(Object.keys(harmless).filter((name) => !names.has(name))).toEqual([]);
     for (const reason of Object.values(harmless)) expect(reason).toMatch(/\S+ \S+ \S+/);

@@ -1,10 +1,10 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Api } from './support/api.ts';
-import { createTestDatabase, type TestDatabase } from './support/database.ts';
-import { Given, type GivenCredential } from './support/given.ts';
-import { freePort } from './support/port.ts';
-import { type ServiceProcess, startProcess } from './support/process.ts';
+import type { Api } from './kit/api.ts';
+import { createTestDatabase, type TestDatabase } from './kit/database.ts';
+import { Given, type GivenCredential } from './kit/given.ts';
+import { freePort } from './kit/port.ts';
+import { type ServiceProcess, startProcess } from './kit/process.ts';
 
 let db: TestDatabase;
 let service: ServiceProcess;

@@ -1,13 +1,13 @@
-// Two merchants whose every query and every write goes through the same one connection, in turns:
-// nothing of a merchant may stay behind on it for the next.
+// Two merchants whose queries and writes all use one connection, one after the other: nothing of
+// one merchant may stay on it for the next.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Connection, Reader, Statement, Writer } from '../src/core/statement.ts';
 import type { Database } from '../src/database/connect.ts';
-import { type Api, newKey } from './support/api.ts';
-import { startNode, startService, type TestService } from './support/service.ts';
+import { type Api, newKey } from './kit/api.ts';
+import { type Environment, startEnvironment, startNode } from './kit/environment.ts';
 
-/** One connection that all take turns on. */
+/** One connection that all use, one after the other. */
 class OnlyConnection implements Reader, Writer {
   readonly #writer: Writer;
   #connection: Promise<Connection> | undefined;
@@ -55,7 +55,7 @@ class OnlyConnection implements Reader, Writer {
     }
   }
 
-  /** What a node writes down while it stops goes the usual way. */
+  /** What a node writes while it stops uses an ordinary connection. */
   async end(): Promise<void> {
     this.#hasEnded = true;
     (await this.#connection)?.release();
@@ -68,12 +68,12 @@ interface Side {
   readonly api: Api;
 }
 
-let service: TestService;
+let service: Environment;
 let node: Awaited<ReturnType<typeof startNode>>;
 let only: OnlyConnection;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startEnvironment();
   node = await startNode(service.db.serviceUrl, (database: Database) => {
     only = new OnlyConnection(database.writer);
     const all = { reader: only, reserve: only, writer: only, errands: only };
@@ -129,7 +129,7 @@ test('of 1,000 requests of two merchants on one connection none sees the other',
       async () => {
         const key = newKey();
         let answer = await side.api.post('/customers', body, { key });
-        // A busy machine may leave open what has happened: the same key tells.
+        // On a busy machine the result may be unknown: the same key shows it.
         while (answer.status === 503) answer = await side.api.post('/customers', body, { key });
         if (answer.status === 201) own.push(answer.body.data.id);
         return answer.body;

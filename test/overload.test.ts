@@ -1,26 +1,29 @@
-// More than the service can do at once: what is promised is queued, what exceeds it is refused with
-// nothing done, and one merchant's load is not another's.
+// More requests than the service can do at once: the promised number is queued, more are refused
+// without an effect, and the load of one merchant does not delay another.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { limits } from '../src/core/limits.ts';
 import type { Principal } from '../src/core/principal.ts';
 import { Problem } from '../src/core/problem.ts';
 import { readConnections } from '../src/database/connect.ts';
-import { type Answer, newKey } from './support/api.ts';
-import { DatabaseProxy } from './support/proxy.ts';
-import { startNode, startService, type TestService } from './support/service.ts';
-import { openShop, type Shop } from './support/shop.ts';
-import { submitAdjustment } from './support/submit.ts';
+import { type Answer, newKey } from './kit/api.ts';
+import { type Environment, startEnvironment, startNode } from './kit/environment.ts';
+import { createTestMerchant, type TestMerchant } from './kit/merchant.ts';
+import { DatabaseProxy } from './kit/proxy.ts';
+import { submitAdjustment } from './kit/submit.ts';
 
-let service: TestService;
-let noisy: Shop;
-let quiet: Shop;
+let service: Environment;
+let noisy: TestMerchant;
+let quiet: TestMerchant;
 let principal: Principal;
 
 beforeAll(async () => {
-  service = await startService();
-  [noisy, quiet] = await Promise.all([openShop(service, 'Noisy'), openShop(service, 'Quiet')]);
-  const caller = await service.service.edge.authenticator.authenticate(noisy.token, undefined);
+  service = await startEnvironment();
+  [noisy, quiet] = await Promise.all([
+    createTestMerchant(service, 'Noisy'),
+    createTestMerchant(service, 'Quiet'),
+  ]);
+  const caller = await service.service.api.authenticator.authenticate(noisy.token, undefined);
   if (caller === undefined) throw new Error('the token is not valid');
   principal = caller.principal;
 });
@@ -54,7 +57,7 @@ async function waitingForLocks(): Promise<number> {
   return rows.length;
 }
 
-/** How many batches wait for a level that somebody else holds. */
+/** How many batches wait for a locked level. */
 async function waitingBatches(): Promise<number> {
   const rows = await service.db.sql(
     `select distinct pid from pg_locks where not granted and locktype in ('transactionid', 'tuple')
@@ -63,16 +66,16 @@ async function waitingBatches(): Promise<number> {
   return rows.length;
 }
 
-/** All were refused, with nothing done, and were told to come back at different times. */
+/** All were refused without an effect, with different Retry-After values. */
 function expectOverloaded(answers: readonly Answer[]): void {
   expect(statuses(answers)).toEqual(times(answers.length, () => 503));
   expect(new Set(answers.map(({ code }) => code))).toEqual(new Set(['service_unavailable']));
-  const told = new Set(answers.map(({ headers }) => headers.get('retry-after')));
-  expect([...told].sort()).toEqual(['1', '2', '3']);
+  const waits = new Set(answers.map(({ headers }) => headers.get('retry-after')));
+  expect([...waits].sort()).toEqual(['1', '2', '3']);
 }
 
 describe('reads of one merchant that get stuck', () => {
-  test('hold half of the connections, and nobody else has to wait for them', async () => {
+  test('hold half of the connections, and other merchants do not wait for them', async () => {
     let answered = 0;
     let stuck: Promise<Answer>[] = [];
     await whileLocked(lockedCustomers, async () => {
@@ -93,11 +96,11 @@ describe('reads of one merchant that get stuck', () => {
     expect((await noisy.api.get('/customers')).status).toBe(200);
   });
 
-  test('are refused beyond their bound, keep no key, and are served at once again', async () => {
+  test('are refused beyond their bound, bind no key, and are served at once again', async () => {
     const { api, customers, products } = noisy;
     const key = newKey();
     const rename = () => api.patch(`/products/${products[0]}`, { name: 'Renamed' }, { key });
-    const reader = service.service.edge.readerOf(principal.merchant);
+    const reader = service.service.api.readerOf(principal.merchant);
     const text = 'select 1 from customers where merchant_id = $1 limit 1';
     let stuck: Promise<PromiseSettledResult<unknown>[]> = Promise.resolve([]);
     await whileLocked(lockedCustomers, async () => {
@@ -128,7 +131,7 @@ describe('256 requests of one merchant at once', () => {
     expect(statuses(await Promise.all(answers))).toEqual(times(256, () => 200));
   });
 
-  test('are all served when they write what somebody else holds', async () => {
+  test('are all served when they write what another session has locked', async () => {
     let answers: Promise<Answer>[] = [];
     await whileLocked(lockedLevel(), async () => {
       answers = times(256, (n) => noisy.api.post(path, adjustment(0, 1_000 + n)));
@@ -140,7 +143,7 @@ describe('256 requests of one merchant at once', () => {
 });
 
 describe('writes of one merchant that get stuck', () => {
-  test('keep nobody else waiting, are refused beyond their bound, and keep no key', async () => {
+  test('do not delay others, are refused beyond their bound, and bind no key', async () => {
     const { api } = noisy;
     const { dispatcher } = service.service;
     const keys = times(30, newKey);
@@ -177,20 +180,20 @@ describe('writes of one merchant that get stuck', () => {
   });
 });
 
-test('writes that fail together are told to come back at different times', async () => {
+test('writes that fail together get different Retry-After values', async () => {
   const proxy = new DatabaseProxy(service.db.serviceUrl);
   const node = await startNode(await proxy.listen());
   proxy.refuses = true;
   proxy.cut();
-  const told = await Promise.all(
+  const refusals = await Promise.all(
     times(100, async (n) => {
       const failed = submitAdjustment(node.service, principal, adjustment(1, n + 1));
       const problem = await failed.catch((error: unknown) => error);
       return problem instanceof Problem ? [problem.code, problem.headers['Retry-After']] : [];
     }),
   );
-  expect(new Set(told.map(([code]) => code))).toEqual(new Set(['service_unavailable']));
-  expect(new Set(told.map(([, seconds]) => seconds))).toEqual(new Set(['1', '2', '3']));
+  expect(new Set(refusals.map(([code]) => code))).toEqual(new Set(['service_unavailable']));
+  expect(new Set(refusals.map(([, seconds]) => seconds))).toEqual(new Set(['1', '2', '3']));
   await node.stop();
   await proxy.close();
 });

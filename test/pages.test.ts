@@ -1,15 +1,14 @@
 // What a page, a walk over pages and a poller may rely on while others write: a page is one moment,
-// a walk has everything that was there before it once, and who overlaps by a minute misses nothing.
+// a walk has every earlier row exactly once, and a poller that overlaps by a minute misses nothing.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../src/database/connect.ts';
-import { patient } from './interleavings/stage.ts';
-import type { Api } from './support/api.ts';
-import { createTestDatabase, type TestDatabase } from './support/database.ts';
-import { Given } from './support/given.ts';
-import { startNode } from './support/service.ts';
-import { withoutLimits } from './support/whole.ts';
+import { patient } from './interleavings/environment.ts';
+import { type Api, newKey, served } from './kit/api.ts';
+import { createTestDatabase, type TestDatabase, withoutLimits } from './kit/database.ts';
+import { startNode } from './kit/environment.ts';
+import { Given } from './kit/given.ts';
 
 let db: TestDatabase;
 let given: Given;
@@ -54,13 +53,10 @@ function gated(database: Database): Database {
   return { ...database, writer: { connect } };
 }
 
-function adjust(api: Api, product: string, target: string) {
+function adjust(api: Api, product: string, target: string, key = newKey()) {
   const pair = { product_id: product, location_id: location };
-  return api.post('/inventory/adjustments', {
-    ...pair,
-    target_quantity: target,
-    reason: 'stock_count',
-  });
+  const body = { ...pair, target_quantity: target, reason: 'stock_count' };
+  return served(() => api.post('/inventory/adjustments', body, { key }));
 }
 
 interface Item {
@@ -72,7 +68,7 @@ interface Item {
 async function walk(api: Api, path: string): Promise<Item[]> {
   const items: Item[] = [];
   for (let more = ''; ; ) {
-    const { status, body } = await api.get(path + more);
+    const { status, body } = await served(() => api.get(path + more));
     expect(status, JSON.stringify(body)).toBe(200);
     items.push(...body.data);
     const { next_cursor: cursor } = body.meta;
@@ -85,7 +81,8 @@ const idsOf = (items: readonly { readonly id: string }[]) => items.map(({ id }) 
 
 describe('a page of levels', () => {
   test('is one moment: what is written second is never newer than the first', async () => {
-    // The one that is written first is listed first, and last: read apart, either would tell.
+    // The first one written is listed first, and then last: two separate reads would show a
+    // difference.
     const made = [await given.product(merchant), await given.product(merchant)].sort();
     for (const [first = '', second = ''] of [made, [...made].reverse()]) {
       const filter = `product_id=${first}&product_id=${second}`;
@@ -122,7 +119,7 @@ describe('a page of levels', () => {
 });
 
 describe('a walk over pages', () => {
-  test('has each that was there before it exactly once, while 16 others write', async () => {
+  test('has each row that existed before it exactly once, while 16 others write', async () => {
     const products: string[] = [];
     for (let n = 0; n < 16; n += 1) products.push(await given.product(merchant));
     let isOver = false;
@@ -131,10 +128,11 @@ describe('a walk over pages', () => {
       const api = nodes[index % 2 === 0 ? 0 : 1];
       for (let n = 1; !isOver; n += 1) {
         const person = { name: 'Ada', email: 'ada@example.com' };
+        const key = newKey();
         const answers = [
-          await api.post('/products', { name: 'Flour' }),
-          await api.post('/customers', person),
-          await adjust(api, product, String(n)),
+          await served(() => api.post('/products', { name: 'Flour' }, { key })),
+          await served(() => api.post('/customers', person, { key })),
+          await adjust(api, product, String(n), key),
         ];
         expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
         written += 3;
@@ -200,7 +198,7 @@ describe('a poller', () => {
     gate = undefined;
     const { id, recorded_at: at } = (await held).body.data as Item;
     const last = seen.at(-1)?.recorded_at ?? '';
-    // It was decided before them, and is there after them: from where he was he would miss it.
+    // It was decided before them and is visible after them: without the overlap it would be missed.
     expect([at < last, idsOf(await poll(last)).includes(id)]).toEqual([true, false]);
     const overlapped = await poll(new Date(Date.parse(last) - 60_000).toISOString());
     const known = new Set(idsOf(seen));

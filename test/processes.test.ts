@@ -1,9 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Api, newKey } from './support/api.ts';
-import { createTestDatabase, type TestDatabase } from './support/database.ts';
-import { Given } from './support/given.ts';
-import { type ServiceProcess, startProcess } from './support/process.ts';
+import { type Api, newKey } from './kit/api.ts';
+import { createTestDatabase, type TestDatabase } from './kit/database.ts';
+import { extent } from './kit/extent.ts';
+import { Given } from './kit/given.ts';
+import { type ServiceProcess, startProcess } from './kit/process.ts';
 
 let db: TestDatabase;
 let given: Given;
@@ -44,7 +45,7 @@ async function historyOf(product: string) {
   );
 }
 
-/** Sends a write until it gets a definitive answer, as a client on a bad line does. */
+/** Sends a write until it gets a definitive answer, as a client on a bad network does. */
 async function insist(apis: readonly Api[], content: object, key: string) {
   for (let attempt = 0; attempt < 200; attempt += 1) {
     const api = apis[attempt % apis.length];
@@ -79,7 +80,7 @@ describe('two processes on one database', () => {
   });
 
   test('whose clocks differ by an hour keep IDs and times in the order of sequences', async () => {
-    const preload = fileURLToPath(new URL('./support/clock-ahead.mjs', import.meta.url));
+    const preload = fileURLToPath(new URL('./kit/clock-ahead.mjs', import.meta.url));
     const [ahead, behind] = await Promise.all([
       start({ NODE_OPTIONS: `--import ${preload}` }),
       start(),
@@ -105,9 +106,9 @@ describe('two processes on one database', () => {
     expect(spread).toBeGreaterThan(3_000_000);
   });
 
-  test('lose nothing acknowledged and double nothing under repeated kill -9', async () => {
+  test('lose no acknowledged write and do none twice under repeated kill -9', async () => {
     const { token, id } = await given.credential(merchant);
-    // Whatever is refused is sent again at once, on a fast machine beyond any usual limit.
+    // Refused requests are sent again at once, which on a fast machine exceeds any usual limit.
     const most = 'requests_per_minute = 1000000, request_burst = 1000000';
     await db.sql(`update credentials set ${most} where id = $1`, [id]);
     await db.sql(`update merchants set ${most}`);
@@ -116,7 +117,7 @@ describe('two processes on one database', () => {
     const products = await Promise.all(Array.from({ length: 5 }, () => given.product(merchant)));
     const answers: Promise<{ key: string; answer: Awaited<ReturnType<typeof insist>> }>[] = [];
     let target = 0;
-    for (let kill = 0; kill < 6; kill += 1) {
+    for (let kill = 0; kill < extent(2, 6); kill += 1) {
       for (let i = 0; i < 60; i += 1) {
         target += 1;
         const key = newKey();
@@ -135,7 +136,7 @@ describe('two processes on one database', () => {
        from inventory_movements where product_id = any ($1)`,
       [products],
     );
-    expect(count).toEqual({ movements: 360, operations: 360 });
+    expect(count).toEqual({ movements: target, operations: target });
     const [drift] = await db.sql(
       `select count(*)::int as n from inventory_levels l where product_id = any ($1) and quantity <>
          (select sum(quantity_delta) from inventory_movements m
@@ -148,7 +149,7 @@ describe('two processes on one database', () => {
 });
 
 describe('a process frozen under load', () => {
-  test('costs the other no request, and mis-answers none once it goes on', async () => {
+  test('costs the other no request, and gives no wrong answer when it continues', async () => {
     const [frozen, other] = await Promise.all([start(), start()]);
     const { token, id } = await given.credential(merchant);
     await db.sql('update credentials set requests_per_minute = 0 where id = $1', [id]);
@@ -167,7 +168,7 @@ describe('a process frozen under load', () => {
       );
       return sent;
     };
-    // Requests of both are under way at every moment; the last of one's are met by the freeze.
+    // Both have running requests at every moment, so the freeze stops some of the one.
     for (let i = 0; i < 200; i += 8) {
       await Promise.all(Array.from({ length: 8 }, (_, k) => send(k < 4 ? frozen : other, i + k)));
     }
@@ -187,7 +188,7 @@ describe('a process frozen under load', () => {
     );
     for (const [i, settled] of all.entries()) {
       expect(settled.status).toBe(201);
-      // What was answered then is what the key tells now.
+      // The key still has the answer of that time.
       const { status, operation } = answered[i] ?? {};
       if (status === 201) expect(settled.body.meta.operation_id).toBe(operation);
       else expect(status, operation).toBe(503);
@@ -217,7 +218,7 @@ describe('a process frozen inside a batch', () => {
       .poll(async () => (await db.sql(`select 1 from pg_locks where not granted`)).length)
       .toBeGreaterThan(0);
     frozen.child.kill('SIGSTOP');
-    // Its connection gets the level, and nobody is there to go on: idle in transaction.
+    // Its connection gets the level, but the process is frozen: idle in transaction.
     await session.query('commit');
     const started = performance.now();
     const answer = await other.api.as(token).post(path, body(product, '3'));
@@ -235,7 +236,7 @@ describe('a process frozen inside a batch', () => {
   });
 });
 
-/** What is said to a service of a shop's own, from the first record to refusals, in turn. */
+/** The answers to one merchant, one after the other, from the first record to refusals. */
 async function conversation({ api }: ServiceProcess): Promise<string[]> {
   const { token } = await given.credential(await given.merchant('İstanbul'));
   const caller = api.as(token);
@@ -268,7 +269,7 @@ async function conversation({ api }: ServiceProcess): Promise<string[]> {
   return said;
 }
 
-/** Each ID by when it was first named, and no times: those are checked to be now, in UTC. */
+/** With each ID replaced by its order, and without times, which are checked to be now in UTC. */
 function withoutIdsAndTimes(said: readonly string[]): string[] {
   const seen: string[] = [];
   const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;

@@ -1,17 +1,17 @@
-// Rate limits under load, on whole services: two nodes keep one limit together, and who is far
-// beyond a limit slows nobody else.
+// Rate limits under load, on whole services: two nodes keep one limit together, and a caller far
+// beyond its limit does not slow others.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { mintToken } from '../src/access/token.ts';
-import { startNode, startService, type TestService } from './support/service.ts';
+import { type Environment, startEnvironment, startNode } from './kit/environment.ts';
 
 type Node = Awaited<ReturnType<typeof startNode>>;
 
-let service: TestService;
+let service: Environment;
 let other: Node;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startEnvironment();
   other = await startNode(service.db.serviceUrl);
 });
 afterAll(async () => {
@@ -45,7 +45,7 @@ async function ask({ api }: Pick<Node, 'api'>, token: string, address = ''): Pro
 const pause = (milliseconds: number) =>
   new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
 
-/** Asks again and again until it is told to stop. */
+/** Sends requests, one after the other, until it is stopped. */
 function press(node: Pick<Node, 'api'>, token: string, clients: number) {
   const statuses: number[] = [];
   let isOver = false;
@@ -65,12 +65,12 @@ function press(node: Pick<Node, 'api'>, token: string, clients: number) {
 }
 
 const admittedAlone = () =>
-  [service, other].reduce((sum, node) => sum + node.service.edge.limiter.admittedAlone, 0);
+  [service, other].reduce((sum, node) => sum + node.service.api.limiter.admittedAlone, 0);
 
-test('two nodes admit together what one limit allows, to 5 %', async () => {
+test('two nodes together admit what one limit allows, within 5 %', async () => {
   const seconds = 4;
   let admitted = 0;
-  // Again if the database was too slow to ask, and the nodes had to judge by themselves.
+  // It is tried again when the database was too slow, because then each node counts alone.
   for (let before = -1; before !== admittedAlone(); ) {
     before = admittedAlone();
     const token = await credential(3_000, 100);
@@ -87,7 +87,7 @@ test('two nodes admit together what one limit allows, to 5 %', async () => {
   expect(admitted / allowed).toBeLessThan(1.05);
 });
 
-test('who is far beyond its limit does not slow another', async () => {
+test('a caller far beyond its limit does not slow another', async () => {
   const loud = await credential(60, 10);
   const modest = await credential(60_000, 10_000);
   const measure = async () => {
@@ -101,7 +101,7 @@ test('who is far beyond its limit does not slow another', async () => {
   await measure();
   const alone: Answered[] = [];
   const beside: Answered[] = [];
-  // By turns, so that what else the machine does meets both.
+  // Alternately, so that other load of the machine affects both.
   for (let round = 0; round < 4; round += 1) {
     alone.push(...(await measure()));
     const noise = press(service, loud, 1);
@@ -111,11 +111,11 @@ test('who is far beyond its limit does not slow another', async () => {
     expect(refused / noise.statuses.length).toBeGreaterThan(0.5);
   }
   expect(new Set([...alone, ...beside].map(({ status }) => status))).toEqual(new Set([200]));
-  // 1.7 where client, service and the loud one share two processors.
+  // It is 1.7 when both clients and the service share two processors.
   expect(medianOf(beside)).toBeLessThan(4 * medianOf(alone));
 });
 
-test('10,000 bad tokens of one address get some 401 and then 429; others are let in', async () => {
+test('10,000 bad tokens of one address get some 401, then 429; others are admitted', async () => {
   const guesser = '198.51.100.1';
   const valid = await credential(0, 1);
   const startedAt = performance.now();
@@ -132,9 +132,9 @@ test('10,000 bad tokens of one address get some 401 and then 429; others are let
   };
   await Promise.all(Array.from({ length: 8 }, guess));
   const seconds = (performance.now() - startedAt) / 1_000;
-  const told = statuses.filter((status) => status === 401).length;
-  expect(told).toBeGreaterThanOrEqual(30);
-  expect(told).toBeLessThanOrEqual(30 + seconds / 2);
+  const refused = statuses.filter((status) => status === 401).length;
+  expect(refused).toBeGreaterThanOrEqual(30);
+  expect(refused).toBeLessThanOrEqual(30 + seconds / 2);
   expect(new Set(statuses)).toEqual(new Set([401, 429]));
   expect(new Set(others)).toEqual(new Set([200]));
 });

@@ -1,16 +1,16 @@
-// Nodes that are told to stop while clients are at work: no request is lost by it, it takes no
-// longer than promised even when the database has gone silent, and told twice it ends at once.
+// Nodes that stop while clients send requests: no request is lost, the stop takes no longer than
+// promised even when the database does not answer, and a second signal ends the node at once.
 
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { limits } from '../src/core/limits.ts';
-import { type Api, newKey } from './support/api.ts';
-import { createTestDatabase, type TestDatabase } from './support/database.ts';
-import { Given } from './support/given.ts';
-import { type ServiceProcess, startProcess } from './support/process.ts';
-import { DatabaseProxy } from './support/proxy.ts';
-import { RawConnection } from './support/raw.ts';
-import { withoutLimits } from './support/whole.ts';
+import { type Api, newKey } from './kit/api.ts';
+import { createTestDatabase, type TestDatabase, withoutLimits } from './kit/database.ts';
+import { Given } from './kit/given.ts';
+import { type ServiceProcess, startProcess } from './kit/process.ts';
+import { DatabaseProxy } from './kit/proxy.ts';
+import { RawConnection } from './kit/raw.ts';
 
 const path = '/inventory/adjustments';
 const started: ServiceProcess[] = [];
@@ -60,11 +60,13 @@ async function movementsOf(product: string): Promise<number> {
   return row?.n ?? 0;
 }
 
-/** A client that keeps its connection until it is told or seen to close, then goes elsewhere. */
+/**
+ * A client that keeps its connection until an answer or the socket closes it, then goes elsewhere.
+ */
 class KeepAliveClient {
   acknowledged = 0;
   announced = 0;
-  /** Requests that met a closing connection: nothing may have come of them. */
+  /** Requests on a closing connection: they may have had no effect. */
   unanswered = 0;
   readonly faults: string[] = [];
   #node: number;
@@ -114,7 +116,7 @@ class KeepAliveClient {
       try {
         return await RawConnection.open(this.#nodes[this.#node]?.api.origin ?? '');
       } catch {
-        // It listens no more: nothing was sent.
+        // It no longer listens, so nothing was sent.
         this.#node = 1 - this.#node;
         await sleep(5);
       }
@@ -139,7 +141,7 @@ class KeepAliveClient {
 test('nodes replaced one by one under load lose no request that they have begun', async () => {
   const nodes = await Promise.all([start(), start()]);
   const products = await Promise.all(Array.from({ length: 16 }, () => given.product(merchant)));
-  // Some ask again at once, so that they are met at work; the others are met idle.
+  // Some send again at once, so that the stop finds them busy; it finds the others idle.
   const clients = products.map(
     (product, i) => new KeepAliveClient(nodes, i % 2, product, i < 8 ? 0 : 10),
   );
@@ -164,48 +166,48 @@ test('nodes replaced one by one under load lose no request that they have begun'
   expect(kept).toEqual(clients.map((client) => client.acknowledged));
 }, 60_000);
 
-test('a node whose database has gone silent ends within the drain time all the same', async () => {
+test('a node whose database does not answer still ends within the drain time', async () => {
   const proxy = new DatabaseProxy(db.serviceUrl);
   const service = await start(await proxy.listen());
   const product = await given.product(merchant);
   expect((await service.api.post(path, adjustment(product, 1))).status).toBe(201);
-  // Denials and last uses are noted a little later: there is something left to write.
+  // Denials and last uses are written a little later, so something is left to write.
   expect((await service.api.get('/products', { token: 'tb_pat_forged' })).status).toBe(401);
   proxy.toDatabase = (bytes) => {
     proxy.isHole = true;
     return bytes;
   };
-  const underWay = service.api.post(path, adjustment(product, 2));
+  const running = service.api.post(path, adjustment(product, 2));
   await expect.poll(() => proxy.isHole).toBe(true);
-  const [answer, took] = await Promise.all([underWay, timeToEnd(service, 0)]);
+  const [answer, took] = await Promise.all([running, timeToEnd(service, 0)]);
   expect(answer.status).toBe(503);
   expect(took).toBeLessThan(limits.drainTimeout + 1_500);
   await proxy.close();
 });
 
-test('a node told to stop twice ends at once; what was under way can be sent again', async () => {
-  const [told, other] = await Promise.all([start(), start()]);
+test('a node ends at once at a second signal; its requests can be sent again', async () => {
+  const [stopped, other] = await Promise.all([start(), start()]);
   const product = await given.product(merchant);
   const acknowledged = newKey();
-  expect((await told.api.post(path, adjustment(product, 1), { key: acknowledged })).status).toBe(
+  expect((await stopped.api.post(path, adjustment(product, 1), { key: acknowledged })).status).toBe(
     201,
   );
   const session = await db.session();
   await session.query('begin');
   await session.query('select 1 from inventory_levels where product_id = $1 for update', [product]);
   const key = newKey();
-  const underWay = told.api.post(path, adjustment(product, 2), { key }).catch(() => 'no answer');
+  const running = stopped.api.post(path, adjustment(product, 2), { key }).catch(() => 'no answer');
   await expect
     .poll(async () => (await db.sql('select 1 from pg_locks where not granted')).length)
     .toBe(1);
-  const end = told.end('SIGTERM');
-  // What comes within half a second is taken for the same Ctrl-C.
+  const end = stopped.end('SIGTERM');
+  // A signal within half a second counts as the same Ctrl-C.
   await sleep(600);
-  told.child.kill('SIGTERM');
+  stopped.child.kill('SIGTERM');
   const secondAt = performance.now();
   expect(await end).toBe(1);
   expect(performance.now() - secondAt).toBeLessThan(500);
-  expect(await underWay).toBe('no answer');
+  expect(await running).toBe('no answer');
   await session.query('commit');
   const again = await other.api.post(path, adjustment(product, 2), { key });
   expect(again.status).toBe(201);
@@ -213,4 +215,19 @@ test('a node told to stop twice ends at once; what was under way can be sent aga
   const replay = await other.api.post(path, adjustment(product, 1), { key: acknowledged });
   expect(replay.headers.get('idempotent-replayed')).toBe('true');
   expect(await movementsOf(product)).toBe(2);
+});
+
+test('a signal at the moment when a start ends is not lost', async () => {
+  // The start removes its handlers; the signal comes just before.
+  const atHandOver = `const { removeListener } = process;
+    process.removeListener = function (name, ...rest) {
+      if (name === 'SIGTERM') process.kill(process.pid, name);
+      return removeListener.call(this, name, ...rest);
+    };`;
+  const preloaded = `--import=data:text/javascript,${encodeURIComponent(atHandOver)}`;
+  const service = await startProcess(db, { NODE_OPTIONS: preloaded });
+  started.push(service);
+  if (service.child.exitCode === null) await once(service.child, 'exit');
+  expect(service.child.exitCode).toBe(0);
+  expect(service.log()).toContain('"stopping"');
 });

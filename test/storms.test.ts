@@ -1,40 +1,31 @@
-// Twins by the thousand: the same key from many clients at once, on two processes, with one body or
-// with several, and the first write of a level by many. A few groups in each run of the tests, as
-// many as TALLYBOOK_STORMS says by `npm run storms`.
+// Many duplicate requests: the same key from many clients at once, on two processes,
+// with one body or with several, and the first write of a level by many. A few groups by `npm
+// test`, hundreds by `npm run prove`.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newKey } from './support/api.ts';
-import { createTestDatabase, type TestDatabase } from './support/database.ts';
-import { Given } from './support/given.ts';
-import { type ServiceProcess, startProcess } from './support/process.ts';
-import { type Reply, Sender } from './support/sender.ts';
-import { withoutLimits } from './support/whole.ts';
+import { newKey } from './kit/api.ts';
+import { extent } from './kit/extent.ts';
+import { type ServiceProcess, startProcess } from './kit/process.ts';
+import { type Reply, Sender } from './kit/sender.ts';
+import { WriteEnvironment } from './kit/write-environment.ts';
 
-const groups = Number(process.env.TALLYBOOK_STORMS ?? 10);
+const groups = extent(5, 500);
 const timeout = 60_000 + 2_000 * groups;
 
-let db: TestDatabase;
-let given: Given;
+let environment: WriteEnvironment;
 let nodes: ServiceProcess[] = [];
 let senders: Sender[] = [];
-let merchant: string;
-let token: string;
-let location: string;
 
 beforeAll(async () => {
-  db = await createTestDatabase();
-  await withoutLimits(db);
-  given = new Given(db);
-  merchant = await given.merchant();
-  token = (await given.credential(merchant)).token;
-  location = await given.location(merchant);
+  environment = await WriteEnvironment.start();
+  const { db } = environment;
   nodes = await Promise.all([startProcess(db, quiet), startProcess(db, quiet)]);
   senders = nodes.map(({ api }) => new Sender(api.origin, 100));
 });
 afterAll(async () => {
   for (const sender of senders) sender.close();
   await Promise.all(nodes.map((node) => node.end()));
-  await db?.drop();
+  await environment.stop();
 });
 
 const quiet = { TALLYBOOK_LOG_LEVEL: 'error' };
@@ -42,12 +33,12 @@ const quiet = { TALLYBOOK_LOG_LEVEL: 'error' };
 function send(n: number, product: string, target: number, key: string): Promise<Reply> {
   const body = {
     product_id: product,
-    location_id: location,
+    location_id: environment.location,
     target_quantity: String(target),
     reason: 'correction',
   };
   const headers = {
-    authorization: `Bearer ${token}`,
+    authorization: `Bearer ${environment.token}`,
     'content-type': 'application/json',
     'idempotency-key': key,
   };
@@ -58,16 +49,17 @@ function send(n: number, product: string, target: number, key: string): Promise<
 
 const operationOf = ({ text }: Reply): string => JSON.parse(text).meta.operation_id;
 
-/** 2 to `most` of them, the small ones first, in each group of ten the same. */
+/** From 2 to `most` requests, the small groups first; equal within each ten groups. */
 const sizeOf = (group: number, most: number) => 2 + Math.floor(((most - 2) * (group % 10)) / 9);
 
 const movementsOf = async (product: string) =>
-  (await db.sql('select 1 from inventory_movements where product_id = $1', [product])).length;
+  (await environment.db.sql('select 1 from inventory_movements where product_id = $1', [product]))
+    .length;
 
 describe(`in ${groups} groups`, { timeout }, () => {
   test('up to 200 with one key and one body have one effect and one answer', async () => {
     for (let group = 0; group < groups; group += 1) {
-      const product = await given.product(merchant);
+      const product = await environment.product();
       const key = newKey();
       const size = sizeOf(group, 200);
       const replies = await Promise.all(
@@ -81,9 +73,9 @@ describe(`in ${groups} groups`, { timeout }, () => {
     }
   });
 
-  test('up to 50 with one key and as many bodies let one win, and are 409', async () => {
+  test('up to 50 with one key and as many bodies have one winner; the others are 409', async () => {
     for (let group = 0; group < groups; group += 1) {
-      const product = await given.product(merchant);
+      const product = await environment.product();
       const key = newKey();
       const size = sizeOf(group, 50);
       const replies = await Promise.all(
@@ -102,12 +94,12 @@ describe(`in ${groups} groups`, { timeout }, () => {
 
   test('ten first writes of a level make one row and a chain of ten', async () => {
     for (let group = 0; group < groups; group += 1) {
-      const product = await given.product(merchant);
+      const product = await environment.product();
       const replies = await Promise.all(
         Array.from({ length: 10 }, (_, n) => send(n, product, n + 1, newKey())),
       );
       expect(replies.map(({ status }) => status)).toEqual(Array(10).fill(201));
-      const [level] = await db.sql(
+      const [level] = await environment.db.sql(
         `select count(*)::int as levels, max(sequence)::int as sequence
          from inventory_levels where product_id = $1`,
         [product],
@@ -117,3 +109,6 @@ describe(`in ${groups} groups`, { timeout }, () => {
     }
   });
 });
+
+test('after all of this the ledger is sound, and no key has two operations', () =>
+  environment.verify());

@@ -1,26 +1,19 @@
-// What every write keeps to, derived from its contract: keys, bodies, replays and refusals.
+// What every write promises, derived from its contract: keys, bodies, replays and refusals.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mintId } from '../src/core/id.ts';
-import { type Answer, type Api, newKey } from './support/api.ts';
-import { exchange } from './support/raw.ts';
-import { startService, type TestService } from './support/service.ts';
-import {
-  freshBody,
-  openShop,
-  pathOf,
-  type Shop,
-  send,
-  withoutRequestId,
-  writes,
-} from './support/shop.ts';
+import { type Answer, type Api, newKey } from './kit/api.ts';
+import { freshBody, pathOf, send, withoutRequestId, writes } from './kit/cases.ts';
+import { type Environment, startEnvironment } from './kit/environment.ts';
+import { createTestMerchant, type TestMerchant } from './kit/merchant.ts';
+import { exchange } from './kit/raw.ts';
 
-let service: TestService;
-let shop: Shop;
+let service: Environment;
+let shop: TestMerchant;
 
 beforeAll(async () => {
-  service = await startService();
-  shop = await openShop(service);
+  service = await startEnvironment();
+  shop = await createTestMerchant(service);
 });
 afterAll(() => service.stop());
 
@@ -134,7 +127,7 @@ describe.each(writes)('$name', (one) => {
     expect([over.status, over.code]).toEqual([413, 'content_too_large']);
   });
 
-  test('refuses members it does not know or sets itself, all named at once', async () => {
+  test('refuses members that it does not know or sets itself, and names all at once', async () => {
     const body = { ...freshBody(one, shop), colour: 'red', created_at: '2026', id: 'x' };
     const answer = await send(one, shop, shop.api, { body });
     expect([answer.status, answer.code]).toEqual([422, 'validation_failed']);
@@ -216,7 +209,7 @@ describe.each(writes)('$name', (one) => {
       expect(location).toBeNull();
       return;
     }
-    const path = contract.memberPath.replace('{id}', answer.body.data.id);
+    const path = contract.resource.path.replace('{id}', answer.body.data.id);
     expect(location).toBe(`/api/v1${path}`);
     const read = await shop.api.get(path);
     expect(answer.body.data).toMatchObject(read.body.data);
@@ -246,7 +239,7 @@ describe.each(writes)('$name', (one) => {
     const bodies = new Set<string>();
     const { token } = await service.given.credential(shop.merchant, { locations: [] });
     for (const api of [service.api.as(token), shop.api]) {
-      const location_id = api === shop.api ? mintId('location') : shop.locations[0];
+      const location_id = api === shop.api ? mintId('loc_') : shop.locations[0];
       const body = { ...freshBody(one, shop), location_id };
       const answer = await send(one, shop, api, { key, body });
       expect([answer.status, answer.code]).toEqual([403, 'location_not_granted']);
@@ -264,7 +257,7 @@ describe.each(writes)('$name', (one) => {
   });
 
   if (method === 'POST') {
-    test('takes no If-Match, as there is nothing to match yet', async () => {
+    test('takes no If-Match, because nothing exists yet', async () => {
       const answer = await send(one, shop, shop.api, { headers: { 'if-match': '"1"' } });
       expect([answer.status, answer.code]).toEqual([400, 'malformed_request']);
     });

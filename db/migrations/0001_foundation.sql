@@ -1,9 +1,18 @@
--- Merchants, credentials, customers, products, locations, operations and the inventory ledger.
+-- Two kinds of tables. Global ones: merchants, applications, credentials and their tokens, what
+-- OAuth and rate limits keep, and the audit trail. And merchants' data: customers, products,
+-- locations, operations and the inventory ledger. A statement writes tables of one kind.
 --
--- Every table of a merchant has merchant_id first in its primary key, its unique constraints and
--- its foreign keys, so that the schema distributes by merchant. IDs are minted by the service and
--- compared byte by byte (collate "C"). Nothing depends on sequences, session state or advisory
+-- Every table of merchants' data has merchant_id first in its primary key, its unique constraints
+-- and its foreign keys, so that the schema distributes by merchant. IDs are minted by the service
+-- and compared byte by byte (collate "C"). Nothing depends on sequences, session state or advisory
 -- locks.
+--
+-- Nothing here names a schema: the tables go where the search path of the migration begins.
+-- Functions that read or write tables keep that path (`set search_path from current`, with pg_temp
+-- at its end), so that no session can put a table of its own before theirs.
+--
+-- A trigger that looks at all rows of a statement copies what it needs of them into a JSON variable
+-- first: a distributed engine does not join a transition table with a distributed one.
 --
 -- Keys are added after the other indexes of their table. On a table without statistics all indexes
 -- seem to cost the same, and the planner takes the one made last: with the key made first, the
@@ -13,11 +22,45 @@
 create table merchants (
   id text collate "C" primary key,
   name text not null,
-  created_at timestamptz not null
+  created_at timestamptz not null,
+  -- Null: the default. 0: no limit.
+  requests_per_minute integer check (requests_per_minute >= 0),
+  request_burst integer check (request_burst >= 1)
 );
+
+-- Made by the operator, above the merchants. An application proves itself with a secret, or with a
+-- key of which only the public half is here.
+create table applications (
+  id text collate "C" primary key,
+  name text not null,
+  -- The most that any approval may give it.
+  scopes text[] not null,
+  -- Empty: it acts for itself only, never for a merchant's staff.
+  redirect_uris text[] not null,
+  jwks jsonb,
+  created_at timestamptz not null,
+  disabled_at timestamptz
+);
+
+-- As with tokens, the SHA-256 alone. During a rotation two secrets are valid.
+create table application_secrets (
+  secret_hash bytea not null check (octet_length(secret_hash) = 32),
+  application_id text collate "C" not null references applications (id),
+  last_four text not null,
+  created_at timestamptz not null,
+  expires_at timestamptz not null
+);
+
+create index application_secrets_by_application on application_secrets (application_id);
+alter table application_secrets add primary key (secret_hash);
 
 -- The record a caller acts as. Rotating its token keeps the record, and with it the namespace of
 -- its idempotency keys. Grants are an array: authentication reads one row and is done.
+--
+-- An approval (what the operator lets an application do at a merchant) and a consent (what somebody
+-- with a token of the merchant lets it do under that approval) are credentials of their own, so
+-- that the namespace of their keys outlives their hourly tokens. A consent is worth what its
+-- approval and the token that gave it are worth at the moment it is used.
 create table credentials (
   merchant_id text collate "C" not null references merchants (id),
   id text collate "C" not null,
@@ -25,18 +68,36 @@ create table credentials (
   name text not null,
   -- The merchant's own record for what its operator does by command; it never has a token.
   is_operator boolean not null default false,
-  application_id text collate "C",
+  application_id text collate "C" references applications (id),
   scopes text[] not null,
   all_locations boolean not null,
   location_ids text[] collate "C" not null,
   created_at timestamptz not null,
   last_used_at timestamptz,
   revoked_at timestamptz,
+  approval_id text collate "C",
+  given_by bytea,
+  -- Null: the default. 0: no limit.
+  requests_per_minute integer check (requests_per_minute >= 0),
+  request_burst integer check (request_burst >= 1),
   primary key (merchant_id, id),
-  check (not all_locations or location_ids = '{}')
+  foreign key (merchant_id, approval_id) references credentials (merchant_id, id),
+  check (not all_locations or location_ids = '{}'),
+  check ((kind = 'oauth_access_token') = (application_id is not null)),
+  check (approval_id is null or application_id is not null),
+  check ((approval_id is null) = (given_by is null))
 );
 
 create unique index credentials_one_operator on credentials (merchant_id) where is_operator;
+-- One approval per merchant, also after a revocation: approved again, it keeps its namespace.
+create unique index credentials_one_approval on credentials (merchant_id, application_id)
+  where application_id is not null and approval_id is null;
+create index credentials_by_application on credentials (application_id, id)
+  where application_id is not null;
+create index credentials_by_approval on credentials (merchant_id, approval_id)
+  where approval_id is not null;
+create index credentials_by_consent on credentials (id) where approval_id is not null;
+create index credentials_by_giver on credentials (given_by) where given_by is not null;
 
 -- Only the SHA-256 of a token is kept: 238 random bits need no salt and no slow hash. During a
 -- rotation two tokens lead to one credential. Found by hash alone, before the merchant is known.
@@ -47,10 +108,42 @@ create table credential_tokens (
   last_four text not null,
   created_at timestamptz not null,
   expires_at timestamptz not null,
+  -- What an OAuth access token was asked to be limited to; null: all that its credential may.
+  scopes text[],
   foreign key (merchant_id, credential_id) references credentials (merchant_id, id)
 );
 
 create index credential_tokens_by_credential on credential_tokens (merchant_id, credential_id);
+alter table credentials add foreign key (given_by) references credential_tokens (token_hash);
+
+-- Authorization codes, refresh tokens, authorization requests under way and the IDs of client
+-- assertions that were used. Whatever gives access is here as its SHA-256, and not in the payload.
+create table oauth_records (
+  id_hash bytea not null check (octet_length(id_hash) = 32),
+  kind text not null,
+  -- The consent that it belongs to.
+  credential_id text collate "C",
+  payload jsonb not null,
+  expires_at timestamptz not null,
+  consumed_at timestamptz
+);
+
+create index oauth_records_by_credential on oauth_records (credential_id)
+  where credential_id is not null;
+create index oauth_records_by_end on oauth_records (expires_at);
+alter table oauth_records add primary key (id_hash);
+
+-- How far each limited caller has come: the moment at which its bucket will be full again.
+-- Unlogged: after a crash all buckets are full, which harms nobody, and a lease flushes no log.
+create unlogged table rate_buckets (
+  merchant_id text collate "C" not null,
+  -- The ID of a credential; empty for the merchant as a whole.
+  credential_id text collate "C" not null,
+  full_at timestamptz not null,
+  -- When the next node that finds the bucket empty may ask it.
+  next_ask_at timestamptz,
+  primary key (merchant_id, credential_id)
+) with (fillfactor = 50);
 
 create table customers (
   merchant_id text collate "C" not null references merchants (id),
@@ -133,10 +226,9 @@ create unique index locations_external_id on locations (merchant_id, external_id
   where external_id is not null;
 alter table locations add primary key (merchant_id, id);
 
--- One row per idempotency key: the claim, the outcome and the audit record in one. A row is written
--- as 'claimed' and gets its outcome in the same transaction; no default means success. No foreign
--- keys: merchants, credentials and locations are never deleted, and a lock shared on one hot row
--- would cost every batch.
+-- One row per idempotency key: the key, the outcome and the record of the write in one. No row ever
+-- changes. No foreign keys: merchants, credentials and locations are never deleted, and a lock
+-- shared on one hot row would cost every batch.
 create table operations (
   merchant_id text collate "C" not null,
   id text collate "C" not null,
@@ -145,8 +237,10 @@ create table operations (
   key_hash bytea not null check (octet_length(key_hash) = 32),
   fingerprint bytea not null check (octet_length(fingerprint) = 32),
   fingerprint_version smallint not null,
-  status text not null check (status in ('claimed', 'succeeded', 'rejected')),
+  status text not null check (status in ('succeeded', 'rejected')),
   resource_id text collate "C",
+  -- How many movements of inventory it made.
+  movements integer not null check (movements >= 0),
   error_code text,
   error_details json,
   location_id text collate "C",
@@ -154,7 +248,8 @@ create table operations (
   created_at timestamptz not null,
   check ((status = 'rejected') = (error_code is not null)),
   check ((error_code is null) = (error_details is null)),
-  check ((status = 'succeeded') = (resource_id is not null))
+  check ((status = 'succeeded') = (resource_id is not null)),
+  check (status = 'succeeded' or movements = 0)
 );
 
 create index operations_by_credential on operations (merchant_id, credential_id, id);
@@ -162,15 +257,13 @@ alter table operations add primary key (merchant_id, id);
 alter table operations add constraint operations_key
   unique (merchant_id, credential_id, type, key_hash);
 
--- The facts. Each movement continues its predecessor: the foreign key to (sequence, quantity_after)
--- of the one before makes a gap or a forged quantity_before uncommittable.
+-- The facts: immutable, in one chain per level, each a line of the operation that made it.
 create table inventory_movements (
   merchant_id text collate "C" not null,
   id text collate "C" not null,
   product_id text collate "C" not null,
   location_id text collate "C" not null,
   sequence bigint not null check (sequence >= 1),
-  previous_sequence bigint generated always as (nullif(sequence - 1, 0)) stored,
   type text not null check (type in ('adjustment')),
   reason text not null check (reason in ('stock_count', 'external_adjustment', 'correction')),
   quantity_before numeric not null check (scale(quantity_before) = min_scale(quantity_before)),
@@ -179,6 +272,8 @@ create table inventory_movements (
   note text,
   reference text,
   operation_id text collate "C" not null,
+  -- Its place among the movements of its operation, from 1 on.
+  line integer not null check (line >= 1),
   credential_id text collate "C" not null,
   actor_kind text not null,
   application_id text collate "C",
@@ -192,34 +287,26 @@ create table inventory_movements (
 create index inventory_movements_by_location on inventory_movements (merchant_id, location_id, id);
 create index inventory_movements_by_level
   on inventory_movements (merchant_id, product_id, location_id, id);
+alter table inventory_movements add constraint inventory_movements_line
+  unique (merchant_id, operation_id, line);
 alter table inventory_movements add primary key (merchant_id, id);
 alter table inventory_movements add constraint inventory_movements_sequence
   unique (merchant_id, product_id, location_id, sequence);
-alter table inventory_movements add constraint inventory_movements_chain
-  unique (merchant_id, product_id, location_id, sequence, quantity_after);
-alter table inventory_movements add constraint inventory_movements_continue
-  foreign key (merchant_id, product_id, location_id, previous_sequence, quantity_before)
-  references inventory_movements (merchant_id, product_id, location_id, sequence, quantity_after);
 
--- The state: always its last movement, by a foreign key that is checked at commit. A level with
--- sequence 0 is a lock anchor for a pair that never moved; no read shows it. Updates touch no
--- indexed column, so they stay on their page (fillfactor leaves room).
+-- The state: always what its last movement left. A level with sequence 0 is there to be locked for
+-- a pair that never moved; no read shows it. Updates touch no indexed column, so they stay on their
+-- page (fillfactor leaves room).
 create table inventory_levels (
   merchant_id text collate "C" not null,
   product_id text collate "C" not null,
   location_id text collate "C" not null,
   quantity numeric not null default 0 check (scale(quantity) = min_scale(quantity)),
   sequence bigint not null default 0 check (sequence >= 0),
-  last_sequence bigint generated always as (nullif(sequence, 0)) stored,
   last_movement_id text collate "C",
   updated_at timestamptz,
   primary key (merchant_id, product_id, location_id),
   foreign key (merchant_id, product_id) references products (merchant_id, id),
   foreign key (merchant_id, location_id) references locations (merchant_id, id),
-  constraint inventory_levels_ledger
-    foreign key (merchant_id, product_id, location_id, last_sequence, quantity)
-    references inventory_movements (merchant_id, product_id, location_id, sequence, quantity_after)
-    deferrable initially deferred,
   check (sequence > 0 or quantity = 0),
   check ((sequence > 0) = (last_movement_id is not null)),
   check ((sequence > 0) = (updated_at is not null))
@@ -228,8 +315,9 @@ create table inventory_levels (
 create index inventory_levels_by_location
   on inventory_levels (merchant_id, location_id, product_id);
 
--- Second nets, for hands with more rights than the service's role. A distributed engine that has no
--- triggers relies on the role's rights and on `tallybook verify`.
+-- What follows holds also against mistakes of the program and against hands with more rights than
+-- the service's role. A distributed engine that has no triggers relies on the role's rights and on
+-- `tallybook verify`.
 
 create function refuse_change() returns trigger language plpgsql as $$
 begin
@@ -237,67 +325,145 @@ begin
     using errcode = 'integrity_constraint_violation';
 end $$;
 
+create trigger operations_immutable before update or delete on operations
+  for each row execute function refuse_change();
+create trigger operations_not_emptied before truncate on operations
+  for each statement execute function refuse_change();
 create trigger inventory_movements_immutable before update or delete on inventory_movements
   for each row execute function refuse_change();
-create trigger inventory_movements_kept before truncate on inventory_movements
+create trigger inventory_movements_not_emptied before truncate on inventory_movements
   for each statement execute function refuse_change();
 create trigger inventory_levels_kept before delete on inventory_levels
   for each row execute function refuse_change();
 create trigger inventory_levels_not_emptied before truncate on inventory_levels
   for each statement execute function refuse_change();
-create trigger operations_kept before delete on operations
-  for each row execute function refuse_change();
-create trigger operations_not_emptied before truncate on operations
-  for each statement execute function refuse_change();
 
-create function refuse_second_outcome() returns trigger language plpgsql as $$
-begin
-  if old.status <> 'claimed' or new.status = 'claimed'
-    or (new.merchant_id, new.id, new.credential_id, new.type, new.key_hash, new.fingerprint)
-      is distinct from
-      (old.merchant_id, old.id, old.credential_id, old.type, old.key_hash, old.fingerprint)
-  then
-    raise exception 'an operation changes once, from claimed to its outcome'
-      using errcode = 'integrity_constraint_violation';
-  end if;
-  return new;
-end $$;
-
-create trigger operations_change_once before update on operations
-  for each row execute function refuse_second_outcome();
-
-create function refuse_shrinking_level() returns trigger language plpgsql as $$
-begin
-  if new.sequence <= old.sequence
+-- A level changes only by further movements. The condition is judged without calling a function: 20
+-- levels in 5 µs instead of 60.
+create trigger inventory_levels_grow after update on inventory_levels
+  for each row
+  when (new.sequence <= old.sequence
     or (new.merchant_id, new.product_id, new.location_id)
-      is distinct from (old.merchant_id, old.product_id, old.location_id)
-  then
-    raise exception 'a level changes only by further movements'
-      using errcode = 'integrity_constraint_violation';
+      is distinct from (old.merchant_id, old.product_id, old.location_id))
+  execute function refuse_change();
+
+-- Every movement lies within its level, begins where its predecessor ended, and is a line of its
+-- operation. Together with the unique sequence: no gap, no fork, no forged quantity_before. With
+-- the unique line, and the trigger on operations below: as many movements as the operation says.
+--
+-- Predecessors are sought as the last row before this one in the order of an index, operations as
+-- the only row of their key: sought by equal columns in a join, the planner takes any index that
+-- begins with some of them once it believes that levels or merchants are small, and walked all
+-- movements of the one that is not. The predecessor in the chain is sought by ID, because IDs
+-- follow sequences.
+create function refuse_unsound_movement() returns trigger language plpgsql
+  set search_path from current as $$
+declare
+  copied json := (
+    select json_agg(json_build_object('merchant_id', a.merchant_id, 'id', a.id,
+      'product_id', a.product_id, 'location_id', a.location_id, 'sequence', a.sequence,
+      'quantity_before', a.quantity_before, 'operation_id', a.operation_id, 'line', a.line))
+    from added a);
+  fault_found text;
+begin
+  select f.fault into fault_found
+  from (
+    select case
+        when l.sequence is null or l.sequence < a.sequence
+          then 'a movement beyond its level: the level is saved first'
+        when coalesce(before.sequence, 0) <> a.sequence - 1
+          or coalesce(before.quantity_after, 0) <> a.quantity_before
+          then 'a movement does not begin where the one before it ended'
+        when o.id is null or o.type not in ('inventory.adjust') or o.movements < a.line
+          or (a.line = 1 and o.resource_id <> a.id)
+          then 'a movement that its operation does not name'
+        when a.line > 1 and (previous.merchant_id, previous.operation_id, previous.line)
+          is distinct from (a.merchant_id, a.operation_id, a.line - 1)
+          then 'a movement without the line before it'
+      end as fault
+    from json_to_recordset(copied) as a (merchant_id text, id text, product_id text,
+      location_id text, sequence bigint, quantity_before numeric, operation_id text, line integer)
+    left join lateral (
+      select * from inventory_levels l
+      where l.merchant_id = a.merchant_id and l.product_id = a.product_id
+        and l.location_id = a.location_id
+      limit 1) l on true
+    left join lateral (
+      select * from inventory_movements m
+      where (m.merchant_id, m.product_id, m.location_id, m.id)
+        < (a.merchant_id, a.product_id, a.location_id, a.id)
+      order by m.merchant_id desc, m.product_id desc, m.location_id desc, m.id desc
+      limit 1) before
+      on before.merchant_id = a.merchant_id and before.product_id = a.product_id
+        and before.location_id = a.location_id
+    left join lateral (
+      select * from operations o
+      where o.merchant_id = a.merchant_id and o.id = a.operation_id
+      limit 1) o on true
+    left join lateral (
+      select * from inventory_movements m
+      where a.line > 1
+        and (m.merchant_id, m.operation_id, m.line) < (a.merchant_id, a.operation_id, a.line)
+      order by m.merchant_id desc, m.operation_id desc, m.line desc
+      limit 1) previous on true) f
+  where f.fault is not null
+  limit 1;
+  if fault_found is not null then
+    raise exception '%', fault_found using errcode = 'integrity_constraint_violation';
   end if;
-  return new;
+  return null;
 end $$;
 
-create trigger inventory_levels_grow before update on inventory_levels
-  for each row execute function refuse_shrinking_level();
+create trigger inventory_movements_sound after insert on inventory_movements
+  referencing new table as added
+  for each statement execute function refuse_unsound_movement();
 
-create function refuse_movement_beyond_level() returns trigger language plpgsql as $$
+-- An operation has as many movements as it says, once the transaction is complete: the last of them
+-- is there, and none is there without the one before. Deferred, because a restore saves operations
+-- first.
+create function refuse_missing_movements() returns trigger language plpgsql
+  set search_path from current as $$
 begin
-  if exists (
-    select from added a
-    left join public.inventory_levels l on (l.merchant_id, l.product_id, l.location_id)
-      = (a.merchant_id, a.product_id, a.location_id)
-    where l.sequence is null or l.sequence < a.sequence
+  if not exists (
+    select from (
+      select * from inventory_movements m
+      where (m.merchant_id, m.operation_id, m.line)
+        <= (new.merchant_id, new.id, new.movements)
+      order by m.merchant_id desc, m.operation_id desc, m.line desc
+      limit 1) last
+    where (last.merchant_id, last.operation_id, last.line)
+      = (new.merchant_id, new.id, new.movements)
   ) then
-    raise exception 'a movement beyond its level: the level is saved first'
+    raise exception 'an operation with fewer movements than it says'
       using errcode = 'integrity_constraint_violation';
   end if;
   return null;
 end $$;
 
-create trigger inventory_movements_within_level after insert on inventory_movements
-  referencing new table as added
-  for each statement execute function refuse_movement_beyond_level();
+create constraint trigger operations_whole after insert on operations
+  deferrable initially deferred
+  for each row when (new.movements > 0) execute function refuse_missing_movements();
+
+-- A level is its last movement, once the transaction is complete: the level is saved first.
+create function refuse_level_off_ledger() returns trigger language plpgsql
+  set search_path from current as $$
+begin
+  if not exists (
+    select from inventory_movements m
+    where m.merchant_id = new.merchant_id and m.id = new.last_movement_id
+      and m.product_id = new.product_id and m.location_id = new.location_id
+      and m.sequence = new.sequence and m.quantity_after = new.quantity
+  ) then
+    raise exception 'a level differs from its last movement: % at % of %',
+        new.product_id, new.location_id, new.merchant_id
+      using errcode = 'integrity_constraint_violation', table = tg_table_name;
+  end if;
+  return null;
+end $$;
+
+create constraint trigger inventory_levels_ledger after insert or update on inventory_levels
+  deferrable initially deferred
+  for each row when (new.sequence > 0) execute function refuse_level_off_ledger();
 
 -- Aborts the transaction when a statement changed another number of rows than the service meant:
 -- the check travels with the statement, so that saving and committing stay one round trip.
@@ -308,3 +474,84 @@ begin
       using errcode = 'assert_failure';
   end if;
 end $$;
+
+-- What operators did and whom the service turned away. Each line is chained to the one before by
+-- its hash: an altered, removed or inserted line breaks the chain at that place. Lines are numbered
+-- by day (UTC).
+create table audit_records (
+  day date not null,
+  number bigint not null,
+  line text not null,
+  hash bytea not null,
+  primary key (day, number)
+);
+
+-- The end of the chain. Whoever appends locks it, so that there is one chain.
+create table audit_head (
+  is_only boolean primary key default true check (is_only),
+  day date not null,
+  number bigint not null,
+  hash bytea not null
+);
+
+insert into audit_head (day, number, hash) values ('-infinity', 0, decode(repeat('00', 32), 'hex'));
+
+-- Appends entries, each a JSON object, as lines that begin with their day, number and time; the
+-- first line of a day also says which it follows, so that days cannot be taken out unnoticed. `age`
+-- is how many milliseconds ago an entry happened. `once`, when given, is part of a line of these
+-- entries: they may have been appended already by a transaction whose answer was lost.
+-- It runs with the rights of its owner: the service's role can append to the chain and no more.
+create function append_audit(entries json, once text default null) returns void
+language plpgsql security definer set search_path from current as $$
+declare
+  head audit_head;
+  entry json;
+  moment timestamptz;
+  today date;
+  follows text;
+  line text;
+begin
+  select h.is_only, h.day, h.number, h.hash into head from audit_head h for update;
+  -- It was a moment ago: all nodes together do not append as many lines in between.
+  if once is not null and exists (
+    select from (
+      select r.line from audit_records r order by r.day desc, r.number desc limit 10000
+    ) recent where strpos(recent.line, once) > 0)
+  then
+    return;
+  end if;
+  for entry in select value from json_array_elements(entries) loop
+    -- Read behind the lock, and never before the last line's: days do not go back with a clock.
+    moment := clock_timestamp();
+    today := greatest(head.day, (moment at time zone 'UTC')::date);
+    follows := '';
+    if today > head.day then
+      if head.number > 0 then
+        follows := ',"follows":{"day":"' || to_char(head.day, 'YYYY-MM-DD') || '","number":'
+          || head.number || '}';
+      end if;
+      head.day := today;
+      head.number := 0;
+    end if;
+    head.number := head.number + 1;
+    moment := moment - (entry ->> 'age')::float8 * interval '1 millisecond';
+    line := '{"day":"' || to_char(head.day, 'YYYY-MM-DD') || '","number":' || head.number
+      || follows || ',"at":"' || to_char(moment at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+      || '",' || substr((entry -> 'entry')::text, 2);
+    head.hash := sha256(head.hash || convert_to(line, 'UTF8'));
+    insert into audit_records (day, number, line, hash)
+      values (head.day, head.number, line, head.hash);
+  end loop;
+  update audit_head set day = head.day, number = head.number, hash = head.hash;
+end $$;
+
+revoke execute on function append_audit(json, text) from public;
+
+create trigger audit_records_immutable before update or delete on audit_records
+  for each row execute function refuse_change();
+create trigger audit_records_not_emptied before truncate on audit_records
+  for each statement execute function refuse_change();
+create trigger audit_head_kept before delete on audit_head
+  for each row execute function refuse_change();
+create trigger audit_head_not_emptied before truncate on audit_head
+  for each statement execute function refuse_change();

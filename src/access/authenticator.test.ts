@@ -2,8 +2,8 @@
 // nothing of it, and must not answer for a request that came after.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
-import { Given } from '../../test/support/given.ts';
+import { createTestDatabase, type TestDatabase } from '../../test/kit/database.ts';
+import { Given } from '../../test/kit/given.ts';
 import type { Reader, Statement } from '../core/statement.ts';
 import { connectDatabase, type Database } from '../database/connect.ts';
 import { Authenticator } from './authenticator.ts';
@@ -46,8 +46,8 @@ class HeldReader implements Reader {
   }
 }
 
-describe('a token revoked while look-ups of it are under way', () => {
-  test('is refused to the next request, whoever the earlier ones admit', async () => {
+describe('a token revoked while look-ups of it are running', () => {
+  test('is refused to the next request, even when an earlier one is admitted', async () => {
     const { id, token } = await given.credential(merchant);
     const line = new HeldReader();
     const authenticator = new Authenticator(line, () => undefined);

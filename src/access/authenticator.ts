@@ -1,15 +1,21 @@
-// From a token to a principal, by the database, on every request. Look-ups that wait at the same
-// moment share one query; a request only joins a query that is not sent yet, for a query under way
-// may have taken its snapshot before a revocation that the request came after.
+// Finds the principal of a token in the database, on every request. Look-ups that wait at the same
+// moment share one query. A request joins only a query that is not sent yet, because a query that
+// is running may have a snapshot from before a revocation, although the request came after it.
 
+import type { Operation } from '../contract/endpoint.ts';
 import type { GrantedLocationId, Principal } from '../core/principal.ts';
 import type { Reader } from '../core/statement.ts';
-import { isGranted, principalOf } from './reach.ts';
-import { type BoundRow, type CredentialRow, findCredentials, type KeyQuestion } from './store.ts';
+import { isGranted, principalOf } from './principal.ts';
+import {
+  type BoundOperation,
+  type CredentialRow,
+  findCredentials,
+  type KeyQuestion,
+} from './store.ts';
 import { hashToken } from './token.ts';
 
 /** As many as the reserve has connections. More would only make the batches smaller. */
-const queriesInFlightMax = 2;
+const queriesAtOnceMax = 2;
 const lookUpsPerQueryMax = 256;
 
 export interface Authenticated {
@@ -17,17 +23,17 @@ export interface Authenticated {
   /** The location asked about, when it exists and is granted. */
   readonly location: GrantedLocationId | undefined;
   /** What the key asked about is bound to, if it is. */
-  readonly bound: BoundRow | undefined;
+  readonly bound: Operation | undefined;
 }
 
 /** What one query says to all that share it. */
 interface Answer {
   readonly principal: Principal;
   readonly location: GrantedLocationId | undefined;
-  readonly bound: readonly BoundRow[];
+  readonly bound: readonly BoundOperation[];
 }
 
-/** Told of every use of a credential that is worth noting. */
+/** Called for every use of a credential that is worth noting. */
 export type NoteUse = (credential: { readonly merchant_id: string; readonly id: string }) => void;
 
 /** One question: a token, and the location that its request names. Keys may join it. */
@@ -53,9 +59,9 @@ class LookUp {
 export class Authenticator {
   readonly #reader: Reader;
   readonly #noteUse: NoteUse;
-  /** Requests that ask the same share the answer: most of a moment's come from few callers. */
+  /** Equal questions share one answer: most requests of a moment come from few callers. */
   readonly #waiting = new Map<string, LookUp>();
-  #inFlight = 0;
+  #queriesRunning = 0;
   #isScheduled = false;
 
   constructor(reader: Reader, noteUse: NoteUse) {
@@ -84,17 +90,17 @@ export class Authenticator {
     return { principal, location, bound: key && boundTo(key, answer.bound) };
   }
 
-  /** Once all that has arrived by now was read: it costs nobody time, and makes few queries. */
+  /** Asks after all requests that have arrived were read: this delays none, and saves queries. */
   #schedule(): void {
-    if (this.#isScheduled || this.#inFlight >= queriesInFlightMax) return;
+    if (this.#isScheduled || this.#queriesRunning >= queriesAtOnceMax) return;
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
       const batch = [...this.#waiting].slice(0, lookUpsPerQueryMax);
       for (const [question] of batch) this.#waiting.delete(question);
-      this.#inFlight += 1;
+      this.#queriesRunning += 1;
       void this.#ask(batch.map(([, lookUp]) => lookUp)).finally(() => {
-        this.#inFlight -= 1;
+        this.#queriesRunning -= 1;
         if (this.#waiting.size > 0) this.#schedule();
       });
       if (this.#waiting.size > 0) this.#schedule();
@@ -121,17 +127,22 @@ export class Authenticator {
   #admitted(row: CredentialRow | undefined, locationId: string | undefined): Answer | undefined {
     if (row === undefined) return undefined;
     if (row.is_use_news) this.#noteUse(row);
-    const granted = locationId !== undefined && isGranted(row, locationId);
     return {
       principal: principalOf(row),
-      location: granted ? (locationId as GrantedLocationId) : undefined,
+      location: locationId !== undefined && isGranted(row, locationId) ? locationId : undefined,
       bound: row.bound ?? [],
     };
   }
 }
 
-function boundTo({ type, keyHash }: KeyQuestion, bound: readonly BoundRow[]) {
+function boundTo(
+  { type, keyHash }: KeyQuestion,
+  bound: readonly BoundOperation[],
+): Operation | undefined {
   if (bound.length === 0) return undefined;
-  const hash = keyHash.toString('hex');
-  return bound.find((row) => row.type === type && row.key_hash === hash);
+  const hash = `\\x${keyHash.toString('hex')}`;
+  const found = bound.find((row) => row.type === type && row.key_hash === hash);
+  if (found === undefined) return undefined;
+  const fingerprint = Buffer.from(found.fingerprint.slice(2), 'hex');
+  return { ...found, key_hash: keyHash, fingerprint };
 }

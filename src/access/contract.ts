@@ -1,21 +1,22 @@
 // The wire shape of a credential, as its holder sees it.
 
 import Type from 'typebox';
-import { member } from '../core/contract.ts';
-import { scopes } from '../core/principal.ts';
-import { id, nullable, oneOf, Timestamp } from '../core/schema.ts';
+import { member } from '../contract/contract.ts';
+import { id, nullable, oneOf, Timestamp } from '../contract/schema.ts';
+import type { IdPrefix } from '../core/id.ts';
+import { credentialKinds } from '../core/principal.ts';
+import { scopes } from '../resources.ts';
+import { credential } from './resource.ts';
 
-export const credentialKinds = ['personal_access_token', 'oauth_access_token'] as const;
-
-const Named = (kind: 'merchant' | 'application', description: string) =>
-  Type.Object({ id: id(kind, 'Its ID.'), name: Type.String() }, { description });
+const Named = (prefix: IdPrefix, description: string) =>
+  Type.Object({ id: id(prefix, 'Its ID.'), name: Type.String() }, { description });
 
 const Credential = Type.Object(
   {
-    id: id('credential', 'Stays the same when the token is rotated.'),
+    id: id('cred_', 'Stays the same when the token is rotated.'),
     kind: oneOf(credentialKinds, 'What the token is.'),
-    merchant: Named('merchant', 'The merchant whose records the credential reaches.'),
-    application: nullable(Named('application', 'The OAuth application that acts.')),
+    merchant: Named('mer_', 'The merchant whose records the credential reaches.'),
+    application: nullable(Named('app_', 'The OAuth application that acts.')),
     scopes: Type.Array(oneOf(scopes, 'A scope.'), { description: 'What the credential may do.' }),
     locations: Type.Unsafe<'all' | string[]>({
       anyOf: [
@@ -40,6 +41,7 @@ const Credential = Type.Object(
 );
 
 export const getCredential = member({
+  resource: credential,
   name: 'credential.get',
   path: '/credential',
   summary: 'Ask what one’s own credential may do',

@@ -1,6 +1,6 @@
 // GET /credential: what the caller is and may do, from the principal that authentication has read.
 
-import type { MemberEndpoint } from '../core/endpoint.ts';
+import type { MemberEndpoint } from '../contract/endpoint.ts';
 import type { Principal, RateLimit } from '../core/principal.ts';
 import { getCredential } from './contract.ts';
 

@@ -1,10 +1,10 @@
+import { withoutLimits } from '../../test/kit/database.ts';
 // When a credential was last used: known within a second or so, written once in a quarter of an
 // hour however much it is used, and never a reason for a request to wait.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { GivenCredential } from '../../test/support/given.ts';
-import { startNode, startService, type TestService } from '../../test/support/service.ts';
-import { withoutLimits } from '../../test/support/whole.ts';
+import { type Environment, startEnvironment, startNode } from '../../test/kit/environment.ts';
+import type { GivenCredential } from '../../test/kit/given.ts';
 import { mintId } from '../core/id.ts';
 import type { MerchantId } from '../core/principal.ts';
 import { connectDatabase, type Database } from '../database/connect.ts';
@@ -12,13 +12,13 @@ import { Authenticator } from './authenticator.ts';
 import { LastUses } from './last-use.ts';
 import { allCredentials, credentialById } from './operator/credentials.ts';
 
-let service: TestService;
+let service: Environment;
 let operator: Database;
 let merchant: string;
 let credential: GivenCredential;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startEnvironment();
   operator = connectDatabase({ url: service.db.serviceUrl, writers: 1 });
   await withoutLimits(service.db);
   // Counts what is written, by whichever node.
@@ -145,7 +145,7 @@ describe('the notes of uses', () => {
   test('are all written when they are closed, however many there are', async () => {
     const credentials = Array.from({ length: 2_100 }, () => ({
       merchant_id: merchant,
-      id: mintId('credential'),
+      id: mintId('cred_'),
     }));
     await service.db.sql(
       `insert into credentials (merchant_id, id, kind, name, scopes, all_locations, location_ids,

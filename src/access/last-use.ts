@@ -1,6 +1,6 @@
-// When credentials were last used, to a quarter of an hour: the authenticator tells of a use only
-// when the noted one is older, and what it tells is written in the background, many at once. No
-// request waits for it, and losing a note loses nothing but that.
+// When credentials were last used, to a quarter of an hour: the authenticator reports a use
+// only when the noted one is older. Uses are written in the background, many at once. No request
+// waits for that, and a lost note loses nothing else.
 
 import type { Writer } from '../core/statement.ts';
 import { noteUses } from './store.ts';
@@ -26,7 +26,7 @@ export class LastUses {
     this.#schedule();
   }
 
-  /** Writes all that is noted, and notes no more. Once the database fails, it gives up the rest. */
+  /** Writes all that is noted, and notes no more. When the database fails, the rest is lost. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);

@@ -3,24 +3,26 @@
 // a token says.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Applications } from '../../test/support/applications.ts';
-import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
-import { Given } from '../../test/support/given.ts';
-import { mirrorOf, recordsOf } from '../../test/support/mirror.ts';
+import { Applications } from '../../test/kit/applications.ts';
+import { createTestDatabase, type TestDatabase } from '../../test/kit/database.ts';
+import { Given } from '../../test/kit/given.ts';
+import { mirrorOf, recordsOf } from '../../test/kit/mirror.ts';
 import { mintId } from '../core/id.ts';
 import type { MerchantId } from '../core/principal.ts';
 import type { Statement } from '../core/statement.ts';
 import { connectDatabase, type Database } from '../database/connect.ts';
+import * as consents from '../oauth/consent/store.ts';
+import * as tokens from '../oauth/token-store.ts';
 import { Authenticator } from './authenticator.ts';
-import * as consents from './consent/store.ts';
-import * as approvals from './oauth/application-store.ts';
-import * as tokens from './oauth/token-store.ts';
+import * as approvals from './operator/application-store.ts';
 import * as credentials from './operator/credential-store.ts';
+import { findOperator } from './operator/credential-store.ts';
+import * as limitStatements from './operator/limit-store.ts';
 import { findMerchantOfCustomer } from './operator/merchant-store.ts';
 import { createMerchant } from './operator/merchants.ts';
 import * as pruning from './operator/prune-store.ts';
-import * as rates from './rate/store.ts';
-import { findOperator, noteUses } from './store.ts';
+import { takeTokens } from './rate/bucket-store.ts';
+import { noteUses } from './store.ts';
 import { hashToken, kept, mintToken } from './token.ts';
 import { commitAll } from './transact.ts';
 
@@ -103,7 +105,11 @@ describe('at one of two merchants alone', () => {
     ],
     ['a credential gets other scopes', (w, at) => credentials.setScopes(at, w.person, scopes), 1],
     ['a credential is locked', (w, at) => credentials.lockLiveCredential(at, w.person), 1],
-    ['a credential gets a limit', (w, at) => rates.setCredentialLimit(at, w.person, limit(60)), 1],
+    [
+      'a credential gets a limit',
+      (w, at) => limitStatements.setCredentialLimit(at, w.person, limit(60)),
+      1,
+    ],
     ['an approval is locked', (w, at) => approvals.lockApproval(at, w.application), 1],
     [
       'an approval ends with its consents',
@@ -164,7 +170,7 @@ describe('at one of two merchants alone', () => {
     const [one, other] = sides;
     const consentBy = (token: string) => {
       const by = { tokenHash: hashToken(token), scopes, grant: { all: true, ids: [] } };
-      const of = { merchant: one.merchant, id: mintId('credential'), application };
+      const of = { merchant: one.merchant, id: mintId('cred_'), application };
       return commit(consents.insertConsent({ ...of, ...by }));
     };
     await expect(consentBy(other.ofPerson)).rejects.toThrow();
@@ -199,13 +205,13 @@ describe('at one of two merchants alone', () => {
       );
       return new Map(rows.map((row) => [row.merchant, row.left]));
     };
-    await commit(rates.takeTokens([ask(one, 4), ask(other, 1)]));
-    const [taken] = await commit(rates.takeTokens([ask(one, 3), ask(other, 1)]));
+    await commit(takeTokens([ask(one, 4), ask(other, 1)]));
+    const [taken] = await commit(takeTokens([ask(one, 3), ask(other, 1)]));
     expect(taken).toMatchObject([{ granted: 3 }, { granted: 1 }]);
     expect([(await left()).get(one.merchant), (await left()).get(other.merchant)]).toEqual([3, 8]);
-    await commit(rates.takeTokens([ask(one, 2)]));
+    await commit(takeTokens([ask(one, 2)]));
     expect([(await left()).get(one.merchant), (await left()).get(other.merchant)]).toEqual([1, 8]);
-    await commit(rates.forgetBucket(one.merchant, ''));
+    await commit(limitStatements.forgetBucket(one.merchant, ''));
     expect([...(await left())]).toEqual([[other.merchant, 8]]);
   });
 });
@@ -258,7 +264,7 @@ describe('each of two merchants', () => {
       expect(await read(credentials.findLocationIds(merchant, [location]))).toHaveLength(1);
       expect(await read(consents.findNamedLocations(merchant, null, 9))).toHaveLength(1);
       expect(await read(consents.findNamedLocations(merchant, [location], 9))).toHaveLength(1);
-      expect(await read(rates.findCredentialLimit(merchant, person))).toHaveLength(1);
+      expect(await read(limitStatements.findCredentialLimit(merchant, person))).toHaveLength(1);
       expect(await read(tokens.findLiveApprovals(application, merchant))).toHaveLength(1);
       expect(await read(consents.findApprovalAt(application, merchant))).toHaveLength(1);
       expect(await read(consents.findGiver(hashToken(at.ofPerson)))).toMatchObject([
@@ -273,7 +279,7 @@ describe('each of two merchants', () => {
 
   test('is named once by what looks at all of them', async () => {
     const { sides, application, consent } = await mirroredWorld();
-    const customer = mintId('customer');
+    const customer = mintId('cus_');
     for (const { merchant } of sides) {
       await db.sql(
         `insert into customers (merchant_id, id, name, email, email_key, created_at, updated_at)

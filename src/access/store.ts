@@ -1,16 +1,16 @@
 // The statements of merchants, credentials and their tokens.
 
+import type { Operation } from '../contract/endpoint.ts';
 import { lookupId } from '../core/id.ts';
 import { limits } from '../core/limits.ts';
-import type { CredentialKind } from '../core/principal.ts';
-import type { Detail, ProblemCode } from '../core/problem.ts';
+import type { CredentialKind, GrantedLocationId, MerchantId } from '../core/principal.ts';
 import { hex, type Statement } from '../core/statement.ts';
 
-/** What one of those who stand behind a credential may do themselves. */
-export interface Reach {
+/** What the approval or the giver behind a credential may do. */
+export interface Permissions {
   readonly scopes: readonly string[];
   readonly all_locations: boolean;
-  readonly location_ids: readonly string[];
+  readonly location_ids: readonly GrantedLocationId[];
 }
 
 /** An idempotency key that a request brings along, in the namespace that its token leads to. */
@@ -19,22 +19,15 @@ export interface KeyQuestion {
   readonly keyHash: Buffer;
 }
 
-/** The operation that such a key is bound to. Bytes are written in hexadecimal. */
-export interface BoundRow {
-  readonly type: string;
-  readonly key_hash: string;
-  readonly id: string;
-  readonly fingerprint: string;
-  readonly status: string;
-  readonly resource_id: string | null;
-  readonly error_code: ProblemCode | null;
-  readonly error_details: readonly Detail[] | null;
-}
+/** The operation that such a key is bound to, as JSON has it: bytes are written in hexadecimal. */
+export type BoundOperation = {
+  readonly [Name in keyof Operation]: Operation[Name] extends Buffer ? string : Operation[Name];
+};
 
-export interface CredentialRow extends Reach {
+export interface CredentialRow extends Permissions {
   /** Of its look-up among those asked. */
   readonly position: number;
-  readonly merchant_id: string;
+  readonly merchant_id: MerchantId;
   readonly merchant_name: string;
   readonly id: string;
   readonly kind: CredentialKind;
@@ -53,10 +46,10 @@ export interface CredentialRow extends Reach {
     /** What the token was asked to be limited to. */
     readonly token_scopes: readonly string[] | null;
     /** The approval and the giver of a consent, as they are now. */
-    readonly behind: readonly Reach[];
+    readonly behind: readonly Permissions[];
   } | null;
   /** Those of the keys that are bound; null: none. */
-  readonly bound: readonly BoundRow[] | null;
+  readonly bound: readonly BoundOperation[] | null;
 }
 
 export interface LookUpQuestion {
@@ -68,12 +61,12 @@ export interface LookUpQuestion {
 /**
  * The live credentials behind tokens, each with whether the location asked about is one of its
  * merchant's, and with the operations that the keys asked about are bound to. Expiry is judged by
- * the database's clock: a service whose clock is wrong admits nobody too long. A consent is alive
+ * the database's clock: a service whose clock is wrong admits no token too long. A consent is live
  * while its approval and the token that gave it are.
  *
- * Each table is sought for one row at a time (`lateral … limit 1`), and what is asked comes as
- * JSON, whose length the planner does not know: it plans once per connection, by index, however
- * many merchants there are. As arrays and joins each request was planned anew, in 840 µs.
+ * Each table is searched for one row at a time (`lateral … limit 1`), and the questions come as
+ * JSON, whose length the planner does not know. So it plans once per connection, by index, for any
+ * number of merchants. With arrays and joins each request was planned anew, in 840 µs.
  */
 export function findCredentials(lookUps: readonly LookUpQuestion[]): Statement<CredentialRow> {
   return {
@@ -90,10 +83,8 @@ export function findCredentials(lookUps: readonly LookUpQuestion[]): Statement<C
           l.id is not null as location_exists, c.requests_per_minute, c.request_burst,
           m.requests_per_minute as merchant_requests_per_minute,
           m.request_burst as merchant_request_burst, c.application_id,
-          case when c.application_id is not null then oauth_standing(c.merchant_id,
-            c.application_id, c.approval_id, c.given_by, t.scopes) end as oauth,
-          case when asked.keys is not null then
-            bound_operations(c.merchant_id, c.id, asked.keys) end as bound
+          case when c.application_id is not null then (${oauth}) end as oauth,
+          case when asked.keys is not null then (${bound}) end as bound
         from json_to_recordset($1)
           as asked (position int, token_hash bytea, location_id text, keys json)
         cross join lateral (
@@ -107,12 +98,60 @@ export function findCredentials(lookUps: readonly LookUpQuestion[]): Statement<C
           where merchant_id = c.merchant_id and id = asked.location_id limit 1) l
           on c.all_locations
         where t.expires_at > now() and c.revoked_at is null
-        -- So that the standing is looked up once.
+        -- So that what stands behind a token is looked up once.
         offset 0) found
       where application_id is null or oauth is not null`,
     values: [JSON.stringify(lookUps.map(lookUpRecord))],
   };
 }
+
+/**
+ * What stands behind a token of an application: the application, what the token was asked to be
+ * limited to, and for a consent what its approval and its giver may do now. Null when one of them
+ * has ended.
+ */
+const oauth = `
+  select json_build_object(
+    'application', json_build_object('id', app.id, 'name', app.name),
+    'token_scopes', t.scopes,
+    'behind', case when c.approval_id is null then '[]' else json_build_array(
+      json_build_object('scopes', approval.scopes, 'all_locations', approval.all_locations,
+        'location_ids', approval.location_ids),
+      json_build_object('scopes', giver.scopes, 'all_locations', giver.all_locations,
+        'location_ids', giver.location_ids)) end)
+  from (select * from applications where id = c.application_id limit 1) app
+  left join lateral (
+    select * from credentials a where a.merchant_id = c.merchant_id and a.id = c.approval_id
+      and a.application_id = c.application_id limit 1) approval on true
+  left join lateral (
+    select * from credential_tokens g where g.token_hash = c.given_by
+      and g.merchant_id = c.merchant_id limit 1) given on true
+  left join lateral (
+    select * from credentials g where g.merchant_id = given.merchant_id
+      and g.id = given.credential_id limit 1) giver on true
+  where app.disabled_at is null and (c.approval_id is null
+    or (approval.id is not null and approval.revoked_at is null and giver.id is not null
+      and giver.revoked_at is null and given.expires_at > now()))`;
+
+/**
+ * What the keys are bound to. Each is the first row from the key on, in the order of the index.
+ * With a condition of equal columns the planner takes any index that begins with the credential, as
+ * soon as it estimates few operations per credential.
+ */
+const bound = `
+  select json_agg(o)
+  from json_to_recordset(asked.keys) as k (type text, key_hash bytea)
+  cross join lateral (
+    select f.merchant_id, f.id, f.credential_id, f.type, f.key_hash, f.fingerprint, f.status,
+      f.resource_id, f.movements, f.error_code, f.error_details, f.location_id, f.request_id,
+      f.created_at
+    from operations f
+    where (f.merchant_id, f.credential_id, f.type, f.key_hash)
+      >= (c.merchant_id, c.id, k.type, k.key_hash)
+    order by f.merchant_id, f.credential_id, f.type, f.key_hash
+    limit 1) o
+  where (o.merchant_id, o.credential_id, o.type, o.key_hash)
+    = (c.merchant_id, c.id, k.type, k.key_hash)`;
 
 function lookUpRecord({ tokenHash, locationId, keys }: LookUpQuestion, position: number): object {
   return {
@@ -127,25 +166,7 @@ function keyRecord({ type, keyHash }: KeyQuestion): object {
   return { type, key_hash: hex(keyHash) };
 }
 
-/** The built-in credential that a merchant's operator acts as. It has no token. */
-export function findOperator(merchantId: string): Statement<OperatorRow> {
-  return {
-    name: 'find_operator',
-    text: `
-      select c.merchant_id, m.name as merchant_name, c.id
-      from credentials c join merchants m on m.id = c.merchant_id
-      where c.merchant_id = $1 and c.is_operator`,
-    values: [lookupId(merchantId)],
-  };
-}
-
-export interface OperatorRow {
-  readonly merchant_id: string;
-  readonly merchant_name: string;
-  readonly id: string;
-}
-
-/** Notes that these were used now, unless somebody has noted it within the grain, or is at it. */
+/** Notes that these were used now, unless that was noted within the grain or is locked now. */
 export function noteUses(
   uses: readonly (readonly [credential: string, merchant: string])[],
 ): Statement {

@@ -28,7 +28,7 @@ export function isSecret(text: string): boolean {
   return secretShape.test(text) && text.endsWith(checksum(text.slice(0, -checksumLength)));
 }
 
-/** What is kept of a token or secret: what it is found by, and what tells it from others. */
+/** What is stored of a token or secret: what it is found by, and what a person knows it by. */
 export interface KeptToken {
   readonly tokenHash: Buffer;
   readonly lastFour: string;
@@ -43,7 +43,7 @@ export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token, 'latin1').digest();
 }
 
-/** The six characters that end a token which begins so. */
+/** The six characters at the end of a token that begins with this text. */
 export function checksum(text: string): string {
   let rest = crc32(Buffer.from(text, 'latin1'));
   let digits = '';
@@ -54,7 +54,7 @@ export function checksum(text: string): string {
   return digits;
 }
 
-/** Uniform characters: bytes from 248 on are drawn again, as 256 is no multiple of 62. */
+/** Uniform characters: bytes from 248 on are drawn again, because 256 is no multiple of 62. */
 function randomText(length: number): string {
   let text = '';
   while (text.length < length) {

@@ -1,33 +1,41 @@
-// Small transactions: all statements and the commit in one round trip. Whether one took effect is
-// known when it returns, and only then. What the operator does goes with its line in the audit
-// trail: neither is there without the other.
+// Small transactions: all statements and the commit in one round trip. When a function here
+// returns, its transaction is committed. What an operator does is committed together with its line
+// of the audit trail: neither exists without the other.
 
 import {
   begin,
   commit,
+  type Reader,
   requireCommitted,
   type Statement,
   type Writer,
   waitForDisk,
 } from '../core/statement.ts';
-import { type Deed, deedLine } from './audit/deed.ts';
+import { operatorLine } from './audit/operator-entry.ts';
+import type { AuditEntry } from './audit/store.ts';
+
+/** What the functions of an operator's commands need of the database. */
+export interface Connections {
+  readonly reader: Reader;
+  readonly writer: Writer;
+}
 
 const durable: Statement = { name: 'durable', text: `select ${waitForDisk}`, values: [] };
 
 /**
- * The rows of each statement.
- * @throws DatabaseFailure; nothing was done then, unless its kind is `lost`.
+ * Commits what an operator does, and its line. Returns the rows of each statement.
+ * @throws DatabaseFailure; nothing is committed then, unless its kind is `lost`.
  */
 export async function transact(
   writer: Writer,
-  deed: Deed,
+  entry: AuditEntry,
   statements: readonly Statement[],
 ): Promise<(readonly unknown[])[]> {
-  const results = await commitAll(writer, [...statements, deedLine(deed)]);
+  const results = await commitAll(writer, [...statements, operatorLine(entry)]);
   return results.slice(0, -1);
 }
 
-/** The same for what is nobody's deed. */
+/** The same without a line, for what no operator does. */
 export async function commitAll(
   writer: Writer,
   statements: readonly Statement[],

@@ -3,15 +3,17 @@
 // belongs to this process, so that nothing outlives it.
 
 import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ServiceProcess, serveProcess } from '../../test/support/process.ts';
-import { scopes } from '../core/principal.ts';
-import { type EmbeddedServer, startEmbeddedServer } from '../database/embedded/server.ts';
+import { freePort } from '../../test/kit/port.ts';
+import { type ServiceProcess, serveProcess } from '../../test/kit/process.ts';
+import { type PrivateServer, startPrivateServer } from '../postgres/server.ts';
+import { scopes } from '../resources.ts';
 
 const program = new URL('../../bin/tallybook.js', import.meta.url).pathname;
 
@@ -22,7 +24,7 @@ const unknown = '01k9x3v7c2e4r8t1m5n6p0q9sa';
 
 let directory: string;
 let data: string;
-let server: EmbeddedServer;
+let server: PrivateServer;
 let service: ServiceProcess;
 interface Named {
   readonly id: string;
@@ -40,7 +42,7 @@ let greeting: { base_url: string; docs_url: string; token: string; merchant_id: 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'tallybook-cli-'));
   data = join(directory, 'data');
-  server = await startEmbeddedServer({
+  server = await startPrivateServer({
     dataDirectory: data,
     stopWithParent: true,
     log: () => undefined,
@@ -74,10 +76,35 @@ describe('serve', () => {
     const { port } = new URL(greeting.base_url);
     const { code, stderr } = await tallybook('serve', '--port', port, '--data', data);
     expect(code).toBe(1);
-    expect(stderr).toContain('EADDRINUSE');
+    expect(stderr).toContain('the port is in use: name another one with --port or TALLYBOOK_PORT');
     expect((await get('/credential', greeting.token)).status).toBe(200);
   });
 });
+
+test('a service with a demo is ready once it has printed the token', async () => {
+  const fresh = await mkdtemp(join(tmpdir(), 'tallybook-ready-'));
+  const port = await freePort();
+  const args = ['serve', '--demo', '--json', '--port', String(port), '--data', fresh];
+  const child = spawn(process.execPath, [program, ...args], {
+    env: { PATH: process.env.PATH },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  let printed = '';
+  child.stdout.on('data', (chunk) => {
+    printed += String(chunk);
+  });
+  const status = () =>
+    fetch(`http://127.0.0.1:${port}/readyz`).then(
+      (response) => response.status,
+      () => 0,
+    );
+  await expect.poll(status, { interval: 50, timeout: 60_000 }).toBe(200);
+  expect(JSON.parse(printed).token).toMatch(/^tb_pat_/);
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  await ended;
+  await rm(fresh, { recursive: true });
+}, 90_000);
 
 describe('every command', () => {
   const commands = [

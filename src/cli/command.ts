@@ -1,14 +1,15 @@
 // What all commands have in common: the options that name the database, `--json`, an example in the
-// help, and the way to the database and back. A private server that a command started for the
-// moment is stopped again, also when the command fails or is interrupted.
+// help, the forms of option values, and opening and closing the database. A private server that a
+// command started is stopped again, also when the command fails or is interrupted.
 
 import { type Command, InvalidArgumentError } from 'commander';
 import { type LogLevel, readConfig } from '../config.ts';
-import { formats } from '../core/format.ts';
-import { type IdKind, idPrefixes, lookupId } from '../core/id.ts';
+import { formats } from '../contract/format.ts';
+import { type IdPrefix, lookupId } from '../core/id.ts';
 import { limits } from '../core/limits.ts';
-import { type Scope, scopes } from '../core/principal.ts';
+import type { Scope } from '../core/principal.ts';
 import type { Log, OpenOptions, Server, Store } from '../database/open.ts';
+import { scopes } from '../resources.ts';
 
 /** The options of every command. */
 export interface CommonFlags {
@@ -50,27 +51,31 @@ export function group(parent: Command, { name, description, example }: Definitio
 export async function withStore<Result>(
   flags: CommonFlags,
   work: (store: Store) => Promise<Result>,
-  options: OpenOptions = {},
+  options: Partial<OpenOptions> = {},
 ): Promise<Result> {
   const config = readConfig(flags);
   const { openStore } = await import('../database/open.ts');
-  const { migrationDeed } = await import('../access/audit/deed.ts');
-  const defaults = { purpose: 'command', mustExist: true, migrationDeed } as const;
+  const { startPrivateServer } = await import('../postgres/server.ts');
+  const { migrationLine } = await import('../access/audit/operator-entry.ts');
+  const defaults = {
+    startPrivateServer,
+    purpose: 'command',
+    mustExist: true,
+    migrationLine,
+  } as const;
   const log = logOf(config.logLevel);
-  return withOpened(
-    (signal) => openStore(config, log, undefined, { ...defaults, signal, ...options }),
-    work,
-  );
+  return withOpened((signal) => openStore(config, log, { ...defaults, signal, ...options }), work);
 }
 
-/** The same for work on the database as it is, of whatever version its schema may be. */
+/** The same, for work on a database with a schema of any version. */
 export async function withServer<Result>(
   flags: CommonFlags,
   work: (server: Server, signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   const config = readConfig(flags);
   const { openServer } = await import('../database/open.ts');
-  const options = { purpose: 'command', mustExist: true } as const;
+  const { startPrivateServer } = await import('../postgres/server.ts');
+  const options = { startPrivateServer, purpose: 'command', mustExist: true } as const;
   const log = logOf(config.logLevel);
   return withOpened((signal) => openServer(config, log, { ...options, signal }), work);
 }
@@ -86,7 +91,7 @@ async function withOpened<Opened extends Closable, Result>(
 ): Promise<Result> {
   const interruption = new AbortController();
   const { signal } = interruption;
-  // After this function has its handlers.
+  // Opens after this function has set its handlers.
   const opening = Promise.resolve(signal).then(open);
   const leave = (how: keyof Closable) => {
     const leaving = opening.then((opened) => opened[how]());
@@ -111,7 +116,7 @@ async function withOpened<Opened extends Closable, Result>(
     isOpen = true;
     return await work(opened, signal).finally(() => opened.close());
   } catch (error) {
-    // What fails because the database was closed meanwhile is no news.
+    // The database was closed meanwhile, so the failure says nothing.
     if (signal.aborted) return await new Promise(() => undefined);
     throw error;
   } finally {
@@ -119,7 +124,7 @@ async function withOpened<Opened extends Closable, Result>(
   }
 }
 
-/** Warnings, and with the log level debug also what happens behind the command. */
+/** Warnings, and with the log level debug also the steps of the command. */
 function logOf(level: LogLevel): Log {
   const isVerbose = level === 'debug' || level === 'trace';
   const print = (event: Record<string, unknown>, text: string) => {
@@ -134,12 +139,12 @@ function logOf(level: LogLevel): Log {
   };
 }
 
-/** An ID of one kind. Whether the thing exists is another question. */
+/** An ID of one kind. It need not exist. */
 export const idOf =
-  (kind: IdKind) =>
+  (prefix: IdPrefix) =>
   (text: string): string => {
-    if (text.startsWith(idPrefixes[kind]) && lookupId(text) !== '') return text;
-    throw new InvalidArgumentError(`It must be an ID such as ${idPrefixes[kind]}01k9x3v7….`);
+    if (text.startsWith(prefix) && lookupId(text) !== '') return text;
+    throw new InvalidArgumentError(`It must be an ID such as ${prefix}01k9x3v7….`);
   };
 
 /** A name of 1 to 255 characters. */
@@ -165,7 +170,7 @@ export function scopesOf(text: string): readonly Scope[] {
 export function locationsOf(text: string): 'all' | readonly string[] {
   if (text === 'all') return 'all';
   if (text === 'none') return [];
-  const ids = entriesOf(text).map(idOf('location'));
+  const ids = entriesOf(text).map(idOf('loc_'));
   if (ids.length > 0) return [...new Set(ids)];
   throw new InvalidArgumentError('It must be "all", "none", or IDs of locations, by comma.');
 }

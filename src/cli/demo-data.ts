@@ -1,5 +1,6 @@
-// What the demo shop has. Nothing here belongs to anybody: barcodes are of the range for use within
-// a shop, addresses are at example.com, and telephone numbers are of the range kept for fiction.
+// What the demo shop has. No real person or product is in it: barcodes are of the range for use
+// within a shop, addresses are at example.com, and telephone numbers are of the range kept for
+// fiction.
 
 export const merchantName = 'Harbour Street Provisions';
 
@@ -129,15 +130,15 @@ interface Adjustment {
   readonly reference?: string;
 }
 
-/** Three pairs in four: not everything is everywhere. */
+/** Three pairs in four, because not every location has every product. */
 const pairs = productList.flatMap((_, product) =>
   locations.flatMap((__, location) =>
     (product + location) % 4 === 3 ? [] : [{ product, location, seed: 7 * product + 3 * location }],
   ),
 );
 
-/** What happened, in this order. Every target differs from the one before it. */
-export const rounds: readonly (readonly Adjustment[])[] = [
+/** The adjustments, in this order. Every target differs from the one before it. */
+export const batches: readonly (readonly Adjustment[])[] = [
   pairs.map(({ product, location, seed }) => ({
     product,
     location,
@@ -178,7 +179,7 @@ function openingOf(seed: number): number {
   return 12 + (seed % 40);
 }
 
-/** So many pieces; of what is weighed or measured an amount with decimals instead. */
+/** A number of pieces, or an amount with decimals when the product is weighed or measured. */
 function quantity(product: number, count: number): string {
   const unit = productList[product]?.[2];
   if (unit === 'kg') return `${Math.floor(count / 4)}.${125 + 50 * (count % 4)}`;

@@ -1,10 +1,12 @@
-// The demo: a small shop with products, customers and a ledger with a history, so that a stranger
-// has something to look at. Everything is written on the ordinary write path, many writes at once.
+// The demo: a small shop with products, customers and a ledger with a history, for trying the
+// service. Everything is written on the ordinary write path, many writes at once.
 
 import type { Command } from 'commander';
-import type { Access } from '../access/operator/credentials.ts';
+import type { Connections } from '../access/transact.ts';
 import type { Service } from '../app.ts';
-import { type MerchantId, scopes } from '../core/principal.ts';
+import type { JsonObject } from '../contract/json.ts';
+import type { WriteAnswer } from '../operations/dispatch.ts';
+import { scopes } from '../resources.ts';
 import { type CommonFlags, define, withStore } from './command.ts';
 import { count, members, show } from './output.ts';
 
@@ -12,7 +14,7 @@ export interface Demo {
   readonly merchant_id: string;
   readonly merchant_name: string;
   readonly credential_id: string;
-  /** For all scopes and all locations. It is nowhere else. */
+  /** For all scopes and all locations. It is stored nowhere. */
   readonly token: string;
   readonly expires_at: string | null;
   readonly locations: number;
@@ -24,6 +26,9 @@ export interface Demo {
 type Writes = Pick<Service, 'performAsOperator'>;
 
 const tokenLifeSeconds = 90 * 86_400;
+
+/** All at once, a busy machine refused some of them as too much work, and the start failed. */
+const atOnceMax = 32;
 
 export function defineDemo(program: Command): void {
   define(program, {
@@ -55,31 +60,39 @@ async function demo(flags: CommonFlags): Promise<void> {
   );
 }
 
-/** Makes a demo merchant of its own, whatever the database holds already. */
-export async function createDemo(service: Writes, access: Access): Promise<Demo> {
+/** Makes a new demo merchant, also in a database that has merchants. */
+export async function createDemo(service: Writes, access: Connections): Promise<Demo> {
   const { createMerchant } = await import('../access/operator/merchants.ts');
   const { createCredential } = await import('../access/operator/credentials.ts');
   const shop = await import('./demo-data.ts');
   const merchant = await createMerchant(access.writer, shop.merchantName);
-  const write = (type: Parameters<Writes['performAsOperator']>[1], bodies: readonly object[]) =>
-    Promise.all(bodies.map((body) => service.performAsOperator(merchant.id, type, body)));
-  const [locations, products, customers] = await Promise.all([
-    write('locations.create', shop.locations),
-    write('products.create', shop.products),
-    write('customers.create', shop.customers),
-  ]);
+  const write = async (
+    type: Parameters<Writes['performAsOperator']>[1],
+    bodies: readonly JsonObject[],
+  ) => {
+    const answers: WriteAnswer[] = [];
+    for (let from = 0; from < bodies.length; from += atOnceMax) {
+      const some = bodies.slice(from, from + atOnceMax);
+      const writes = some.map((body) => service.performAsOperator(merchant.id, type, body));
+      answers.push(...(await Promise.all(writes)));
+    }
+    return answers;
+  };
+  const locations = await write('locations.create', shop.locations);
+  const products = await write('products.create', shop.products);
+  const customers = await write('customers.create', shop.customers);
   let movements = 0;
-  // Round by round: the movements of a level have an order, those of different levels have none.
-  for (const round of shop.rounds) {
-    const adjustments = round.map(({ product, location, ...rest }) => ({
+  // Batch by batch, because the movements of one level have an order.
+  for (const batch of shop.batches) {
+    const adjustments = batch.map(({ product, location, ...rest }) => ({
       ...rest,
-      product_id: products[product]?.resourceId,
-      location_id: locations[location]?.resourceId,
+      product_id: products[product]?.resourceId ?? '',
+      location_id: locations[location]?.resourceId ?? '',
     }));
     movements += (await write('inventory.adjust', adjustments)).length;
   }
   const { credential, token } = await createCredential(access, {
-    merchant: merchant.id as MerchantId,
+    merchant: merchant.id,
     name: 'demo',
     scopes,
     locations: 'all',

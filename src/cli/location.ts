@@ -1,7 +1,7 @@
 // `tallybook location`: makes and lists a merchant's locations, as the interface shows them.
 
 import { type Command, Option } from 'commander';
-import type { CollectionEndpoint } from '../core/endpoint.ts';
+import type { CollectionEndpoint } from '../contract/endpoint.ts';
 import { limits } from '../core/limits.ts';
 import type { Reader } from '../core/statement.ts';
 import { type CommonFlags, define, group, idOf, nameOf, withStore } from './command.ts';
@@ -40,7 +40,7 @@ export function defineLocation(program: Command): void {
       'tallybook location create --merchant mer_01k9x3v7c2e4r8t1m5n6p0q9sa ' +
       '--name "Main Street" --code MAIN --type store',
   })
-    .requiredOption('--merchant <merchant>', 'whose it is, mer_…', idOf('merchant'))
+    .requiredOption('--merchant <merchant>', 'whose it is, mer_…', idOf('mer_'))
     .requiredOption('--name <name>', 'what to call it', nameOf)
     .option('--code <code>', 'a code of 1 to 64 characters that no other location has')
     .addOption(new Option('--type <type>', 'what it is').choices(['store', 'warehouse', 'other']))
@@ -50,7 +50,7 @@ export function defineLocation(program: Command): void {
     description: 'List the locations of a merchant, the oldest first.',
     example: 'tallybook location list --merchant mer_01k9x3v7c2e4r8t1m5n6p0q9sa --json',
   })
-    .requiredOption('--merchant <merchant>', 'whose they are, mer_…', idOf('merchant'))
+    .requiredOption('--merchant <merchant>', 'whose they are, mer_…', idOf('mer_'))
     .action(list);
 }
 
@@ -104,8 +104,8 @@ async function list(flags: ListFlags): Promise<void> {
 /** Every page of GET /locations, for the operator. */
 async function locationsOf(reader: Reader, merchant: string): Promise<Location[]> {
   const { endpoints } = await import('../app.ts');
-  const { operatorPrincipal } = await import('../access/operator/principal.ts');
-  const { findOperator } = await import('../access/store.ts');
+  const { findOperator } = await import('../access/operator/credential-store.ts');
+  const { operatorPrincipal } = await import('../access/operator/operator.ts');
   const [operator] = await reader.query(findOperator(merchant));
   const endpoint = endpoints.find(({ contract }) => contract.name === 'locations.list');
   if (operator === undefined || endpoint === undefined) throw new Error('nothing to list');

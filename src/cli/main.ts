@@ -1,30 +1,30 @@
-// The command line: one file per noun, each loading what it works with only when it runs, so that
-// help is immediate. Results go to standard output, everything else to standard error. Exit codes:
+// The command line: one file per noun. Each loads what it needs only when it runs, so that help is
+// immediate. Results go to standard output, everything else to standard error. Exit codes:
 // 0 done, 1 failed, 2 not understood.
 
 import { Command, CommanderError } from 'commander';
 import { UsageError } from '../config.ts';
 import { Problem } from '../core/problem.ts';
 import { DatabaseFailure } from '../core/statement.ts';
-import { defineApp } from './access/app.ts';
-import { defineAudit } from './access/audit.ts';
-import { defineLimit } from './access/limit.ts';
-import { defineToken } from './access/token.ts';
+import { defineApp } from './app.ts';
+import { defineAudit } from './audit.ts';
+import { defineBackup } from './backup.ts';
 import { defineCustomer } from './customer.ts';
-import { defineBackup } from './database/backup.ts';
-import { defineMigrate } from './database/migrate.ts';
-import { defineRestore } from './database/restore.ts';
 import { defineDemo } from './demo.ts';
+import { defineLimit } from './limit.ts';
 import { defineLocation } from './location.ts';
 import { defineMerchant } from './merchant.ts';
+import { defineMigrate } from './migrate.ts';
+import { defineRestore } from './restore.ts';
 import { defineServe } from './serve.ts';
+import { defineToken } from './token.ts';
 import { defineVerify } from './verify.ts';
 import { programVersion } from './version.ts';
 
 /** Runs one command and sets the exit code of the process. */
 export async function run(argv: readonly string[]): Promise<void> {
-  // A reader that has seen enough, such as `head`, is no error. Anything else fails a command, but
-  // ends no service: a full disk must not keep it from starting.
+  // A reader that closes the pipe, such as `head`, is no error. Any other error fails a command but
+  // ends no service, because a full disk must not keep it from starting.
   let outputError: unknown;
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return;
@@ -37,7 +37,7 @@ export async function run(argv: readonly string[]): Promise<void> {
     await program().parseAsync(argv);
   } catch (error) {
     process.exitCode = exitCodeOf(error);
-    // Commander has said what it had to say, and so has the output.
+    // Commander has printed its own errors, and the listener above those of the output.
     const isSaid = error instanceof CommanderError || error === outputError;
     if (!isSaid) process.stderr.write(`error: ${textOf(error)}\n`);
   }

@@ -1,4 +1,4 @@
-// `tallybook serve`: runs the service until a signal, and tells whoever started it where it is.
+// `tallybook serve`: runs the service until a signal, and prints where it listens.
 // With --demo a new data directory gets a merchant to try things on. The log goes to stderr.
 
 import type { Command } from 'commander';
@@ -36,7 +36,13 @@ async function serve(flags: ServeFlags): Promise<void> {
   endOnUnexpected(log);
   const early = holdSignals(config);
   const linesLost = () => writer.linesLost;
-  const starting = start(config, log, { linesLost, signal: early.signal });
+  const { signal } = early;
+  const beforeReady = async (running: Running) => {
+    if (signal.aborted) return;
+    const demo = flags.demo === true && running.store.isNew ? await demoOf(running) : undefined;
+    await show(flags, greetingOf(running, demo), (greeting) => welcome(greeting, config));
+  };
+  const starting = start(config, log, { linesLost, signal, beforeReady });
   const running = await starting.catch((error: unknown) => {
     early.release();
     if (early.signal.aborted) process.exit(0);
@@ -46,20 +52,19 @@ async function serve(flags: ServeFlags): Promise<void> {
     await running.stop();
     return;
   }
-  const demo = flags.demo === true && running.store.isNew ? await demoOf(running) : undefined;
-  early.release();
   const stopped = runUntilSignal(running, log);
-  await show(flags, greetingOf(running, demo), (greeting) => welcome(greeting, config));
+  // This comes last, because a signal without a handler is lost, and this process would run on.
+  early.release();
   if (early.signal.aborted) process.kill(process.pid, 'SIGTERM');
   await stopped;
-  // A database that has gone silent may hold a connection open for as long as it likes.
+  // A database that does not answer could hold a connection open, and with it this process.
   process.exit(0);
 }
 
 /**
- * While the private server starts, the end has to wait until it is stopped: this process would be
- * gone and the server left running. Without one there is nothing to clean up. A second signal waits
- * for nothing.
+ * A signal while the private server starts ends the process only when that server is stopped,
+ * because it would be left running otherwise. Without a private server there is nothing to clean
+ * up. A second signal waits for nothing.
  */
 function holdSignals({ storage }: Config): { readonly signal: AbortSignal; release(): void } {
   const interruption = new AbortController();
@@ -84,12 +89,7 @@ function holdSignals({ storage }: Config): { readonly signal: AbortSignal; relea
 
 async function demoOf(running: Running): Promise<Demo> {
   const { createDemo } = await import('./demo.ts');
-  try {
-    return await createDemo(running.service, running.store.database);
-  } catch (error) {
-    await running.stop();
-    throw error;
-  }
+  return createDemo(running.service, running.store.database);
 }
 
 type Greeting = ReturnType<typeof greetingOf>;
@@ -111,7 +111,7 @@ function welcome(greeting: Greeting, { storage }: Config): string {
     ['Docs', docs_url],
   ] as const;
   if (token === null) {
-    const data = storage.kind === 'embedded' ? ` --data ${storage.dataDirectory}` : '';
+    const data = storage.kind === 'private' ? ` --data ${storage.dataDirectory}` : '';
     return `Tallybook is ready.\n\n${members(places)}
 
 Make a token with "tallybook token create${data} --merchant mer_… --name NAME --scopes all

@@ -4,8 +4,8 @@
 
 import { execFile } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Cluster, startCluster } from '../../test/support/cluster.ts';
-import { serveProcess } from '../../test/support/process.ts';
+import { type Cluster, startCluster } from '../../test/kit/cluster.ts';
+import { serveProcess } from '../../test/kit/process.ts';
 
 const program = new URL('../../bin/tallybook.js', import.meta.url).pathname;
 
@@ -268,7 +268,8 @@ describe('a role whose settings were taken away', () => {
 describe('a schema', () => {
   test('newer than this program is refused by every command, and not touched', async () => {
     await cluster.sql(
-      `insert into schema_migrations (number, name, checksum) values (99, 'later', '')`,
+      `insert into schema_migrations (number, name, checksum, steps)
+       values (99, 'later', '', 1)`,
       'books',
     );
     for (const command of [serve, 'migrate', 'merchant list']) {
@@ -277,6 +278,45 @@ describe('a schema', () => {
       expect(stderr).toMatch(/the database is at version 99, this program knows \d+: run a newer/);
     }
     await cluster.sql('delete from schema_migrations where number = 99', 'books');
+  });
+
+  test('that a newer program has begun to change is refused, too', async () => {
+    const begin = "update schema_migrations set name = '99_later.sql', steps = 1 where number = 0";
+    await cluster.sql(begin, 'books');
+    for (const command of [serve, 'migrate', 'merchant list', 'backup -']) {
+      const { code, stderr } = await tallybook(command);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/the database is at version \d+, this program knows \d+: run a newer/);
+    }
+    const end = "update schema_migrations set name = '', steps = 0 where number = 0";
+    await cluster.sql(end, 'books');
+  });
+
+  test('of before the first release is refused with what to do, and not touched', async () => {
+    await cluster.sql('create database early');
+    // The history as it was kept then.
+    await cluster.sql(
+      `create table schema_migrations (number integer primary key, name text not null,
+         checksum text not null, applied_at timestamptz not null default now());
+       insert into schema_migrations (number, name, checksum)
+         values (0, 'lock', ''), (1, 'a', 'b')`,
+      'early',
+    );
+    const env = {
+      ...environment,
+      DATABASE_URL: cluster.url('books_service', 'early'),
+      TALLYBOOK_MIGRATE_URL: cluster.url('owner', 'early'),
+    };
+    for (const command of [serve, 'migrate', 'merchant list', 'backup -']) {
+      const { code, stderr } = await tallybook(command, env);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(
+        /made by a version of Tallybook before the first release.* name a new data directory/,
+      );
+    }
+    const tables = `select count(*)::int as tables from pg_class
+      where relnamespace = 'public'::regnamespace and relkind = 'r'`;
+    expect(await cluster.sql(tables, 'early')).toEqual([{ tables: 1 }]);
   });
 });
 

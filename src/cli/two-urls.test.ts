@@ -6,7 +6,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Cluster, startCluster } from '../../test/support/cluster.ts';
+import { type Cluster, startCluster } from '../../test/kit/cluster.ts';
 
 const program = new URL('../../bin/tallybook.js', import.meta.url).pathname;
 const given = { TALLYBOOK_SECRET: 'a secret of at least thirty-two characters' };
@@ -96,7 +96,7 @@ test('one database under two names is the same, once its role is there', async (
   };
   const { code, stderr } = await tallybook('migrate', env);
   expect(code).toBe(1);
-  expect(stderr).toContain('cannot be compared, for the role of the service is not there yet');
+  expect(stderr).toContain('cannot be compared, because the role of the service is not there yet');
   expect(await hasSchema(cluster, 'new')).toBe(false);
   const alike = { ...env, DATABASE_URL: cluster.url('new_service', 'new') };
   expect(await tallybook('migrate', alike)).toMatchObject({ code: 0 });

@@ -15,7 +15,7 @@ export function defineVerify(program: Command): void {
     description: 'Recompute every level from its movements, and name what differs.',
     example: 'tallybook verify --data ./data',
   })
-    .option('--merchant <merchant>', 'only this merchant, mer_…', idOf('merchant'))
+    .option('--merchant <merchant>', 'only this merchant, mer_…', idOf('mer_'))
     .action(verify);
 }
 

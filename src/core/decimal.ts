@@ -40,7 +40,7 @@ export function quantityFault(text: string): { code: DetailCode; message: string
 
 /** The canonical form of what `quantityFault` accepts, or of a number the database gave. */
 export function canonicalQuantity(text: string): Quantity {
-  // Most are whole, and those are as they shall be: a page of movements has 150.
+  // Most are whole and need no change. This saves time: a page of movements has 150 of them.
   if (!text.includes('.') && text !== '-0') return text as Quantity;
   return print(parse(text));
 }

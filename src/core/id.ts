@@ -5,19 +5,8 @@
 import { randomFillSync } from 'node:crypto';
 import { limits } from './limits.ts';
 
-export const idPrefixes = {
-  customer: 'cus_',
-  product: 'prod_',
-  location: 'loc_',
-  movement: 'imv_',
-  operation: 'op_',
-  credential: 'cred_',
-  merchant: 'mer_',
-  application: 'app_',
-  request: 'req_',
-} as const;
-
-export type IdKind = keyof typeof idPrefixes;
+/** Names the kind of thing: `cus_`. Each resource declares its own. */
+export type IdPrefix = `${string}_`;
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const shape = /^[a-z]{2,4}_[0-9a-hjkmnp-tv-z]{26}$/;
@@ -26,21 +15,21 @@ const version = 7n << 12n;
 const variant = 2n << 62n;
 
 /** A new ID, for the present moment. */
-export function mintId(kind: IdKind): string {
-  return idPrefixes[kind] + encode(BigInt(Date.now()), random());
+export function mintId(prefix: IdPrefix): string {
+  return prefix + encode(BigInt(Date.now()), random());
 }
 
 /**
  * A new ID that sorts after `previous`, whatever the clock says: a process whose clock is behind
  * continues from the previous ID's time instead of its own.
  */
-export function mintIdAfter(kind: IdKind, previous: string | undefined): string {
-  const fresh = mintId(kind);
+export function mintIdAfter(prefix: IdPrefix, previous: string | undefined): string {
+  const fresh = mintId(prefix);
   if (previous === undefined || fresh > previous) return fresh;
-  const { time, bits } = decode(previous.slice(idPrefixes[kind].length));
+  const { time, bits } = decode(previous.slice(prefix.length));
   const next = bits + 1n + (random() >> 42n);
   const overflow = next >> randomBits !== 0n;
-  return idPrefixes[kind] + (overflow ? encode(time + 1n, random()) : encode(time, next));
+  return prefix + (overflow ? encode(time + 1n, random()) : encode(time, next));
 }
 
 /**
@@ -58,15 +47,15 @@ export function lookupId(id: string): string {
 const idTimeSlack = 10_000;
 
 /** An ID that sorts before every ID of a row stating this time (RFC 3339) or a later one. */
-export function idFloor(kind: IdKind, time: string | undefined): string | undefined {
+export function idFloor(prefix: IdPrefix, time: string | undefined): string | undefined {
   if (time === undefined) return undefined;
-  return idPrefixes[kind] + encode(clampTime(Date.parse(time) - idTimeSlack), 0n);
+  return prefix + encode(clampTime(Date.parse(time) - idTimeSlack), 0n);
 }
 
 /** An ID that sorts after every ID of a row stating an earlier time (RFC 3339). */
-export function idCeiling(kind: IdKind, time: string | undefined): string | undefined {
+export function idCeiling(prefix: IdPrefix, time: string | undefined): string | undefined {
   if (time === undefined) return undefined;
-  return idPrefixes[kind] + encode(clampTime(Date.parse(time) + idTimeSlack), 0n);
+  return prefix + encode(clampTime(Date.parse(time) + idTimeSlack), 0n);
 }
 
 /** UUIDv7 holds 48 bits of milliseconds since 1970. */

@@ -23,7 +23,7 @@ export const limits = {
   jsonDepthMax: 8,
   /**
    * Members and elements of a body, of all its levels. The largest valid one, a PATCH of a product
-   * with 100 pairs, has 114. Each may be a fault: those of so many are told in 64 KiB and found in
+   * with 100 pairs, has 114. Each may be a fault: the faults of so many fit in 64 KiB and take
    * 2 ms of a processor; 6,600 took 32 ms and 500 KB.
    */
   jsonValuesMax: 160,
@@ -56,7 +56,7 @@ export const limits = {
   requestsPerSocketMax: 10_000,
   /** Requests that wait on one connection for those before them; as many as of one merchant. */
   pipelinedMax: 256,
-  /** A client that is told to go may send so long before it is cut off. */
+  /** How long a client may still send after an answer that closes the connection. */
   hangUpTimeout: 2_000,
   connectionsMax: 20_000,
   /** File descriptors that are no connection's: two nodes' worth of the database's, and files. */
@@ -81,7 +81,7 @@ export const limits = {
   statementTimeout: 3_000,
   /**
    * Beyond the server's own time-outs only a lost network explains silence. A transaction may wait
-   * for several locks in turn; it is given up with the request.
+   * for several locks, one after the other; it is given up with the request.
    */
   connectionSilenceTimeout: 4_000,
 
@@ -96,16 +96,16 @@ export const limits = {
   readConnectionsMax: 32,
   connectionLifetimeSeconds: 1_800,
 
-  /** How long a twin waits for the first request with its key. */
-  twinWait: 2_000,
+  /** How long a duplicate request waits for the first one with its key. */
+  duplicateWait: 2_000,
   /** Contract section 7: so many requests of one merchant are queued before any is refused. */
   queuedPerMerchantMin: 256,
   /** One merchant may queue this many writes, and as many reads, if they can be served in time. */
   queuedPerMerchantMax: 1_024,
   queuedTotalMax: 8_192,
   /**
-   * A read that waited this long for its turn is refused. On two cores a merchant's 256 searches
-   * of 40 ms pass through its six connections in less.
+   * A read that waited this long for a connection is refused. On two cores a merchant's 256
+   * searches of 40 ms pass through its six connections in less.
    */
   readWaitMax: 2_000,
   /** A write beyond the promised that would wait this long is refused. Half of its deadline. */
@@ -116,20 +116,20 @@ export const limits = {
    */
   writeWorkers: 4,
   /**
-   * So many commands start another batch beside one that runs. With 128, two processors were idle
-   * for a third of the time at 64 connections; with 1, batches held ten commands and cost more.
+   * So many writes start another batch beside one that runs. With 128, two processors were idle
+   * for a third of the time at 64 connections; with 1, batches held ten writes and cost more.
    */
-  batchCommandsWorthwhile: 16,
+  batchWritesWorthwhile: 16,
   /** A batch that takes longer than this waits for something: others need not wait with it. */
   batchPatience: 25,
   /** Larger batches gain nothing and make everyone in them wait for the slowest. */
-  batchCommandsMax: 128,
+  batchWritesMax: 128,
   /**
-   * How long parts of a batch wait for locks, once the whole batch has waited in vain: whoever is
-   * not to blame must be found and served before their clients give up.
+   * How long parts of a batch wait for locks after the whole batch has waited in vain: the writes
+   * that no lock blocks must be found and served before their clients give up.
    */
   rerunLockTimeout: 200,
-  /** How long merchants in one batch wait for the locks of one of them, before they part. */
+  /** How long a batch of several merchants waits for a lock before it is split by merchant. */
   sharedLockTimeout: 200,
   /** An attempt of a batch is repeated at most this often with the same operation IDs. */
   batchRetriesMax: 2,
@@ -148,43 +148,43 @@ export const limits = {
   applicationTokensPerMinute: 300,
   /** State and challenges are shorter; what is longer would only fill the table. */
   oauthParameterLengthMax: 512,
-  /** Clocks may differ; what an assertion is for happens at once. */
+  /** Clocks may differ; an assertion is used at once. */
   assertionSecondsMax: 600,
   /** A code travels from the browser to the application and back at once. */
   authorizationCodeSeconds: 60,
   /** Time for a person to find a token and decide. */
   consentRequestSeconds: 900,
-  /** More check boxes than this are not a choice; those beyond are granted by the operator. */
+  /** A person cannot review more check boxes than this; the operator grants further locations. */
   consentLocationsMax: 500,
 
   tokenDaysDefault: 90,
   tokenDaysMax: 366,
   /** Fine enough to find what is unused, and no more than 4 writes an hour and credential. */
   lastUseGrainMinutes: 15,
-  /** Longer than anything seasonal: what nobody used for so long is not missed. */
+  /** Longer than a season, so that a credential for seasonal work is not revoked. */
   unusedCredentialYears: 1,
-  /** How long what OAuth issued is kept once it has ended, for whoever looks for a reason. */
+  /** How long the tokens and codes of OAuth are kept after their end, for a search for a reason. */
   endedTokenDays: 1,
 
-  /** Contract section 7: what a credential and a merchant may ask unless the operator says more. */
+  /** Contract section 7: how many requests are allowed unless the operator sets another limit. */
   credentialRequestsPerMinute: 6_000,
   credentialRequestBurst: 1_000,
   merchantRequestsPerMinute: 30_000,
   merchantRequestBurst: 5_000,
   /**
-   * Lines of their own that denied requests may have in the audit trail, of strangers and of known
-   * callers each: 2 a second of some 490 bytes are 85 MB a day at most; the others are counted.
+   * Kinds of denied requests that have lines of their own in the audit trail within a minute, of
+   * unknown and of known callers each. The others are counted by their code. Two lines of each
+   * kind, of some 490 bytes, are 85 MB a day at most.
    */
-  denialLinesBurst: 200,
-  denialLinesPerSecond: 2,
-  /** Different ones that are told apart until they are written; some 600 bytes of memory each. */
-  denialLinesPendingMax: 1_000,
+  denialLinesPerMinute: 60,
+  /** Kinds that are counted separately until the minute is over; some 600 bytes of memory each. */
+  denialKindsMax: 1_000,
 
-  /** Bad tokens and client secrets from one address (IPv6: one /64) that are told so. */
+  /** Bad tokens and client secrets from one address (IPv6: one /64) that are 401 and not 429. */
   failedAuthenticationsPerMinute: 30,
-  /** 14 MB. From more addresses than this a limit by address stops nobody. */
+  /** 14 MB. A flood from more addresses than this is not stopped by a limit by address. */
   failingAddressesMax: 100_000,
-  /** More than one PostgreSQL server answers; whoever needs more needs no limit. */
+  /** More than one PostgreSQL server can answer, so a higher limit would limit nothing. */
   requestsPerMinuteMax: 1_000_000,
   requestBurstMax: 1_000_000,
   /**

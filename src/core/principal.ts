@@ -1,28 +1,17 @@
-// Who calls, and what they may reach. Merchant and granted location are branded: a store function
-// asks for the brand, and only authentication (for the merchant) and the functions below (for
-// locations) give it, so a statement cannot run for a merchant or a location nobody proved.
+// Who calls, and what they may do. Merchant and granted location are branded types that no code
+// makes from text: a merchant ID comes from a row of the database, a granted location from the
+// check of a credential (`access/principal.ts`). Store functions ask for the brand, so that no
+// statement runs for a merchant or a location that was not checked.
 
-export const scopes = [
-  'customers.read',
-  'customers.write',
-  'products.read',
-  'products.write',
-  'locations.read',
-  'locations.write',
-  'inventory.read',
-  'inventory.write',
-  'operations.read',
-  'events.read',
-  'webhooks.read',
-  'webhooks.write',
-] as const;
-
-export type Scope = (typeof scopes)[number];
+/** What a credential may do. Resources declare theirs; `resources.ts` has all. */
+export type Scope = `${string}.${'read' | 'write'}`;
 
 export type MerchantId = string & { readonly __brand: 'MerchantId' };
 export type GrantedLocationId = string & { readonly __brand: 'GrantedLocationId' };
 
-export type CredentialKind = 'personal_access_token' | 'oauth_access_token';
+export const credentialKinds = ['personal_access_token', 'oauth_access_token'] as const;
+
+export type CredentialKind = (typeof credentialKinds)[number];
 
 /** So many requests a minute, and at most `burst` of them at once. */
 export interface RateLimit {
@@ -49,7 +38,7 @@ export interface Principal {
   readonly merchantRateLimit: RateLimit | null;
 }
 
-/** Whether the credential reaches a location whose existence is known (a row's, or its own). */
+/** Whether the credential has a location that is known to exist. */
 export function canReach(principal: Principal, locationId: string): boolean {
   return principal.locations === 'all' || principal.locations.some((id) => id === locationId);
 }

@@ -293,3 +293,8 @@ export const isRetryable = (status: number): boolean => [429, 500, 503, 504].inc
 export function retryLater() {
   return { 'Retry-After': String(1 + Math.floor(Math.random() * 3)) };
 }
+
+/** 503: the caller should try again later. */
+export function overloaded(cause?: unknown): Problem {
+  return new Problem('service_unavailable', { headers: retryLater(), cause });
+}

@@ -4,8 +4,9 @@
 /** One SQL statement with its parameters. `Row` is the shape of what it returns. */
 export interface Statement<Row = unknown> {
   /**
-   * Unique per text: the server keeps the plan under this name for the connection's life. Empty
-   * where the best plan depends on the values: the text is then planned anew each time.
+   * Unique per text: the server keeps one plan, for any values, under this name for the
+   * connection's life. Empty where the best plan depends on the values: a reader has the text
+   * planned anew each time, in a transaction of its own that says so.
    */
   readonly name: string;
   readonly text: string;
@@ -74,6 +75,17 @@ export const begin: Statement = {
  */
 export const waitForDisk = `case when current_setting('synchronous_commit')
   in ('off', 'local', 'remote_write') then set_config('synchronous_commit', 'on', true) end`;
+
+/**
+ * The service's role has every statement planned once, for any values (`plan_cache_mode`), because
+ * a page was planned anew at each request otherwise. This ends it until the transaction does. It
+ * depends on no setting of the session, which other clients of a pooler would share.
+ */
+export const planAnew: Statement = {
+  name: 'plan_anew',
+  text: "set local plan_cache_mode = 'force_custom_plan'",
+  values: [],
+};
 
 export const commit: Statement = { name: 'commit', text: 'commit', values: [] };
 

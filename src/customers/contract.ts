@@ -1,92 +1,108 @@
-// The wire shape and endpoints of customers.
+// Customers: their members, and their endpoints on the wire.
 
 import Type from 'typebox';
-import { collection, member, write } from '../core/contract.ts';
+import { collection, member, write } from '../contract/contract.ts';
+import { searchText } from '../contract/format.ts';
 import {
-  defaulted,
   ExternalId,
   id,
-  Metadata,
-  MetadataPatch,
   nullable,
   oneOf,
   SearchWords,
   Timestamp,
   text,
-  Version,
-} from '../core/schema.ts';
+} from '../contract/schema.ts';
+import { externalId, metadata, optional, required, state } from '../records/members.ts';
+import { record } from '../records/record.ts';
 
 const statuses = ['active', 'archived'] as const;
 
-/** What a member is on a create without it, and after a PATCH with null. */
-export const defaults = { metadata: {} };
-
-const name = text('name', { min: 1, max: 255 }, 'The name.');
-const email = text('email', { max: 254 }, 'An e-mail address. Several customers may share one.');
-const phone = text('phone', { max: 16 }, 'A telephone number in E.164 form.');
-const note = text('text', { max: 2000 }, 'A note of your own.');
-const status = oneOf(statuses, 'Archived customers stay readable and keep their external ID.');
-
-const Customer = Type.Object(
-  {
-    id: id('customer', 'Its ID.'),
-    name: Type.String({ description: 'The name.' }),
-    email: Type.String({ description: 'The e-mail address, as it was sent.' }),
-    phone: nullable(Type.String({ description: 'The telephone number in E.164 form.' })),
-    external_id: nullable(Type.String({ description: "The ID in the caller's own system." })),
-    note: nullable(Type.String({ description: 'A note.' })),
-    metadata: Metadata,
-    status,
-    version: Version,
-    created_at: Timestamp('When it was created.'),
-    updated_at: Timestamp('When it last changed.'),
+export const customers = record({
+  name: 'customers',
+  noun: 'customer',
+  prefix: 'cus_',
+  description: 'Whom the merchant sells to.',
+  schema: { $id: 'Customer', description: 'Somebody the merchant sells to.' },
+  members: {
+    name: required(text('name', { min: 1, max: 255 }, 'The name.'), {
+      shown: 'The name.',
+      example: 'Ada Lovelace',
+    }),
+    email: required(
+      text('email', { max: 254 }, 'An e-mail address. Several customers may share one.'),
+      { shown: 'The e-mail address, as it was sent.', example: 'ada@example.com' },
+    ),
+    phone: optional(text('phone', { max: 16 }, 'A telephone number in E.164 form.'), {
+      shown: 'The telephone number in E.164 form.',
+      example: '+4930123456',
+    }),
+    external_id: externalId,
+    note: optional(text('text', { max: 2000 }, 'A note of your own.'), {
+      shown: 'A note.',
+      example: 'Counted twice.',
+      isLarge: true,
+    }),
+    metadata,
+    status: state(statuses, 'Archived customers stay readable and keep their external ID.'),
   },
-  { $id: 'Customer', description: 'Somebody the merchant sells to.' },
-);
+  computed: {
+    search: ({ name, email }) => searchText(name, email),
+    email_key: ({ email }) => emailKey(email),
+  },
+  comparisons: { email: { column: 'email_key', keyOf: emailKey } },
+  hidden: ['erased_at'],
+  commands: ['customers.erase'],
+});
 
-export const createCustomer = write({
+/** Addresses are the same whatever the case of their domains; local parts are their host's. */
+function emailKey(email: string): string {
+  const at = email.indexOf('@') + 1;
+  return email.slice(0, at) + email.slice(at).toLowerCase();
+}
+
+export const create = write({
+  resource: customers,
   name: 'customers.create',
   method: 'POST',
   path: '/customers',
   summary: 'Create a customer',
   scope: 'customers.write',
-  body: Type.Object({
-    name,
-    email,
-    phone: Type.Optional(nullable(phone)),
-    external_id: Type.Optional(nullable(ExternalId)),
-    note: Type.Optional(nullable(note)),
-    metadata: Type.Optional(defaulted(Metadata, defaults.metadata)),
-  }),
-  data: Customer,
-  memberPath: '/customers/{id}',
-  resourceType: 'customer',
+  body: customers.createBody,
+  data: customers.answer,
   problems: ['external_id_taken', 'resource_erased'],
 });
 
-export const updateCustomer = write({
+export const update = write({
+  resource: customers,
   name: 'customers.update',
   method: 'PATCH',
   path: '/customers/{id}',
   summary: 'Change a customer',
   description: 'Members sent are set, null clears one. A change of nothing keeps the version.',
   scope: 'customers.write',
-  body: Type.Object({
-    name: Type.Optional(name),
-    email: Type.Optional(email),
-    phone: Type.Optional(nullable(phone)),
-    external_id: Type.Optional(nullable(ExternalId)),
-    note: Type.Optional(nullable(note)),
-    metadata: Type.Optional(nullable(MetadataPatch)),
-    status: Type.Optional(status),
-  }),
-  data: Customer,
-  memberPath: '/customers/{id}',
-  resourceType: 'customer',
+  body: customers.patchBody,
+  data: customers.answer,
   problems: ['external_id_taken', 'resource_erased'],
 });
 
-export const listCustomers = collection({
+/** Only the operator's: no route serves it. */
+export const erase = write({
+  resource: customers,
+  name: 'customers.erase',
+  method: 'PATCH',
+  path: '/customers/{id}',
+  summary: 'Erase a customer',
+  scope: 'customers.write',
+  body: Type.Object({}),
+  data: Type.Object({
+    id: id('cus_', 'Its ID.'),
+    erased_at: nullable(Timestamp('When it was erased.')),
+  }),
+  problems: [],
+});
+
+export const list = collection({
+  resource: customers,
   name: 'customers.list',
   path: '/customers',
   summary: 'List customers',
@@ -101,16 +117,17 @@ export const listCustomers = collection({
     updated_after: Type.Optional(Timestamp('Only changed at or after this.')),
     q: Type.Optional(SearchWords('name or e-mail address')),
   }),
-  data: Customer,
+  data: customers.answer,
   problems: [],
 });
 
-export const getCustomer = member({
+export const get = member({
+  resource: customers,
   name: 'customers.get',
   path: '/customers/{id}',
   summary: 'Read a customer',
   scope: 'customers.read',
-  data: Customer,
+  data: customers.answer,
   etag: true,
   problems: ['resource_erased'],
 });

@@ -1,15 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Answer, type Api, newKey } from '../../test/support/api.ts';
-import { startService, type TestService } from '../../test/support/service.ts';
-import type { MerchantId } from '../core/principal.ts';
-import { eraseCustomer } from './store.ts';
+import { type Answer, type Api, newKey } from '../../test/kit/api.ts';
+import { type Environment, startEnvironment } from '../../test/kit/environment.ts';
 
-let service: TestService;
+let service: Environment;
 let merchant: string;
 let api: Api;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startEnvironment();
   merchant = await service.given.merchant();
   api = service.api.as((await service.given.credential(merchant)).token);
 });
@@ -333,19 +331,42 @@ describe('an erased customer', () => {
     expect((await api.post('/customers', { ...ada, external_id: 'Secret-1' })).status).toBe(201);
   });
 
-  test('is erased once: again changes nothing, and of nobody there is no row', async () => {
+  test('is erased once: again changes nothing, and nobody is not found', async () => {
     const { id } = await created();
     const first = await erase(id);
     const read = 'select version, updated_at, erased_at from customers where id = $1';
     const before = await service.db.sql(read, [id]);
     expect([first, await erase(id)]).toEqual([first, first]);
     expect([before, await service.db.sql(read, [id])]).toEqual([before, before]);
-    expect([first[0]?.id, before[0]?.version]).toEqual([id, 2]);
-    expect(await erase('cus_00000000000000000000000000')).toEqual([]);
+    expect([first, before[0]?.version]).toEqual([{ id, erased_at: expect.any(String) }, 2]);
+    const nobody = erase('cus_00000000000000000000000000');
+    await expect(nobody).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  test('is an operation like others, with its line in the trail before it', async () => {
+    const { id } = await created();
+    const key = newKey();
+    const { performAsOperator } = service.service;
+    const first = await performAsOperator(merchant, 'customers.erase', {}, { id, key });
+    const again = await performAsOperator(merchant, 'customers.erase', {}, { id, key });
+    expect(again).toEqual({ ...first, replayed: true });
+    const shown = await api.get(`/operations/${first.operationId}`);
+    expect(shown.body.data).toMatchObject({
+      type: 'customers.erase',
+      status: 'succeeded',
+      resource: { type: 'customer', id },
+    });
+    const listed = await api.get('/operations?type=customers.erase&limit=1');
+    expect(listed.body.data).toEqual([shown.body.data]);
+    const [line] = await service.db.sql(
+      'select line::json ->> $$action$$ as action from audit_records where strpos(line, $1) > 0',
+      [shown.body.data.request_id],
+    );
+    expect(line).toEqual({ action: 'customers.erase' });
   });
 
   async function erase(id: string) {
-    const { text, values } = eraseCustomer(merchant as MerchantId, id, new Date().toISOString());
-    return service.db.sql(text, [...values]);
+    const { performAsOperator } = service.service;
+    return (await performAsOperator(merchant, 'customers.erase', {}, { id })).data;
   }
 });

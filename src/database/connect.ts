@@ -9,7 +9,9 @@ import pg from 'pg';
 import { limits } from '../core/limits.ts';
 import {
   type Connection,
+  commit,
   DatabaseFailure,
+  planAnew,
   type Reader,
   type Result,
   type Statement,
@@ -48,9 +50,9 @@ const errandConnections = 2;
 
 export function connectDatabase(options: ConnectOptions): Database {
   const way = new Way(options.onError ?? (() => undefined));
-  const reads = openPool(options.url, readConnections, false, way);
+  const reads = openPool(options.url, readConnections, true, way);
   const fair = new FairReads(poolReader(reads, way), readConnections);
-  const reserve = openPool(options.url, reserveConnections, false, way);
+  const reserve = openPool(options.url, reserveConnections, true, way);
   const writes = openPool(options.url, options.writers, true, way);
   const leases = openPool(options.url, 1, true, way);
   const errands = openPool(options.url, errandConnections, true, way);
@@ -135,9 +137,11 @@ function poolReader(pool: pg.Pool, way: Way): Reader {
       }
       const connection = await acquire(pool, way);
       try {
-        const [result] = await connection.send([statement]);
+        const isPlannedAnew = statement.name === '';
+        const sent = isPlannedAnew ? [beginRead, planAnew, statement, commit] : [statement];
+        const results = await connection.send(sent, limits.connectionSilenceTimeout);
         connection.release();
-        return (result?.rows ?? []) as Row[];
+        return (results[isPlannedAnew ? 2 : 0]?.rows ?? []) as Row[];
       } catch (error) {
         connection.destroy();
         throw error;
@@ -146,11 +150,22 @@ function poolReader(pool: pg.Pool, way: Way): Reader {
   };
 }
 
+const beginRead: Statement = { name: 'begin_read', text: 'begin read only', values: [] };
+
 function poolWriter(pool: pg.Pool, way: Way): Writer {
   return { connect: () => acquire(pool, way) };
 }
 
-async function acquire(pool: pg.Pool, way: Way): Promise<Connection> {
+interface PooledConnection extends Connection {
+  /** @param patience how long (ms) the answer may take before the server counts as gone. */
+  send(statements: readonly Statement[], patience?: number): Promise<readonly Result[]>;
+}
+
+/** One statement has its own time-out; several may each take that long. */
+const patienceFor = (statements: readonly Statement[]) =>
+  statements.length === 1 ? limits.connectionSilenceTimeout : limits.requestDeadline;
+
+async function acquire(pool: pg.Pool, way: Way): Promise<PooledConnection> {
   try {
     let client = await pool.connect();
     while (!way.isTrusted(client)) {
@@ -166,18 +181,17 @@ async function acquire(pool: pg.Pool, way: Way): Promise<Connection> {
   }
 }
 
-function pooledConnection(client: pg.PoolClient, way: Way): Connection {
+function pooledConnection(client: pg.PoolClient, way: Way): PooledConnection {
   let isOurs = true;
   const giveBack = (destroy: boolean) => {
     if (isOurs) client.release(destroy);
     isOurs = false;
   };
   return {
-    async send(statements): Promise<readonly Result[]> {
+    async send(statements, patience = patienceFor(statements)): Promise<readonly Result[]> {
       // A server that is gone without a word never answers. In pipeline mode the driver closes the
       // socket only when a query's own time-out runs out: ending the client would wait for ever.
       const last = statements.length - 1;
-      const patience = last === 0 ? limits.connectionSilenceTimeout : limits.requestDeadline;
       const sent = statements.map(({ name, text, values }, index) =>
         client.query({
           name,

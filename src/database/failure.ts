@@ -1,14 +1,16 @@
-// Sorts what the driver throws by what may be done about it. No database error is ever turned into
-// an answer about the caller's data: the rules decide that, before the constraints have to.
+// Sorts what the driver throws by what may be done about it. No database error becomes an answer
+// about the caller's data: the rules refuse bad data before the constraints do.
 
 import pg from 'pg';
 import { DatabaseFailure, type FailureKind } from '../core/statement.ts';
+
+const uniqueViolation = '23505';
 
 /** SQLSTATEs, PostgreSQL manual appendix A. Anything not named here is `refused`. */
 const kinds: Readonly<Record<string, FailureKind>> = {
   '40001': 'conflict', // serialization_failure
   '40P01': 'conflict', // deadlock_detected
-  '23505': 'conflict', // unique_violation: what `load` read was stale
+  [uniqueViolation]: 'conflict', // what `load` read was stale
   '55P03': 'timeout', // lock_not_available
   '57014': 'timeout', // query_canceled by statement_timeout
   '25P03': 'lost', // idle_in_transaction_session_timeout ended the connection
@@ -32,8 +34,11 @@ const classes: Readonly<Record<string, FailureKind>> = {
 /** Network errors that say the server was never reached. */
 const unreachable = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTFOUND', 'EHOSTUNREACH', 'ETIMEDOUT']);
 
-/** A collision with one of these means that an operation with this key, or ID, has committed. */
-const keyConstraints = new Set(['operations_key', 'operations_pkey']);
+/**
+ * A unique violation of one of these means that an operation with this key, or ID, has committed. A
+ * distributed engine puts the number of a shard behind the name.
+ */
+const keyConstraint = /^operations_(?:key|pkey)(?:_[0-9]+)?$/;
 
 /** No answer came in the time that the statement was given: `query_timeout`. */
 export function isSilence(error: unknown): boolean {
@@ -45,10 +50,9 @@ export function databaseFailure(error: unknown): DatabaseFailure {
   const code = errorCode(error);
   // Not by the look of the code: EPIPE has five capital letters too.
   if (error instanceof pg.DatabaseError && code !== undefined) {
-    if (keyConstraints.has(error.constraint ?? '')) {
-      return new DatabaseFailure('taken', code, error);
-    }
-    return new DatabaseFailure(kinds[code] ?? classes[code.slice(0, 2)] ?? 'refused', code, error);
+    const isTaken = code === uniqueViolation && keyConstraint.test(error.constraint ?? '');
+    const kind = isTaken ? 'taken' : (kinds[code] ?? classes[code.slice(0, 2)] ?? 'refused');
+    return new DatabaseFailure(kind, code, error);
   }
   const isAway =
     (code !== undefined && unreachable.has(code)) ||

@@ -1,6 +1,6 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../test/kit/database.ts';
 import { limits } from '../core/limits.ts';
 import { DatabaseFailure, type Reader, type Statement } from '../core/statement.ts';
 import { connectDatabase, type Database, readConnections } from './connect.ts';

@@ -2,11 +2,12 @@
 // each its own row or nothing.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
-import { Given } from '../../test/support/given.ts';
+import { createTestDatabase, type TestDatabase } from '../../test/kit/database.ts';
+import { Given } from '../../test/kit/given.ts';
 import type { MerchantId } from '../core/principal.ts';
 import { DatabaseFailure, type Reader, type Reads, type Statement } from '../core/statement.ts';
-import { findLocations } from '../locations/store.ts';
+import { locations } from '../locations/contract.ts';
+import { find } from '../records/store.ts';
 import { connectDatabase, type Database } from './connect.ts';
 import { JointReads } from './joint-reads.ts';
 
@@ -64,7 +65,7 @@ function linedUp(): { line: HeldLine; readsOf(merchant: string): Reads } {
 }
 
 const nameOf = async (reads: Reads, merchant: string, id: string) => {
-  const row = await reads.find((ids) => findLocations(merchant as MerchantId, ids), id);
+  const row = await reads.find((ids) => find(locations, merchant as MerchantId, ids), id);
   return row?.name;
 };
 

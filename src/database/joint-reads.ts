@@ -5,7 +5,7 @@
 import { DatabaseFailure, type Reader, type Reads, type Statement } from '../core/statement.ts';
 
 /** Two cost no more than one, and one that hangs does not hold up all. More share less. */
-const queriesInFlightMax = 2;
+const queriesAtOnceMax = 2;
 const idsPerQueryMax = 256;
 
 type StatementOf<Row> = (ids: readonly string[]) => Statement<Row>;
@@ -22,7 +22,7 @@ interface Group {
   readonly reader: Reader;
   readonly statementOf: StatementOf<{ readonly id: string }>;
   waiting: Sought[];
-  inFlight: number;
+  queriesRunning: number;
   isScheduled: boolean;
 }
 
@@ -53,7 +53,7 @@ export class JointReads {
     const key = `${name === '' ? text : name} ${JSON.stringify(values)}`;
     let group = this.#groups.get(key);
     if (group === undefined) {
-      group = { key, reader, statementOf, waiting: [], inFlight: 0, isScheduled: false };
+      group = { key, reader, statementOf, waiting: [], queriesRunning: 0, isScheduled: false };
       this.#groups.set(key, group);
     }
     const { waiting } = group;
@@ -64,16 +64,16 @@ export class JointReads {
 
   /** After all that runs at this moment: whom one look-up let in asks one by one, but at once. */
   #schedule(group: Group): void {
-    if (group.isScheduled || group.inFlight >= queriesInFlightMax) return;
+    if (group.isScheduled || group.queriesRunning >= queriesAtOnceMax) return;
     group.isScheduled = true;
     process.nextTick(() => {
       group.isScheduled = false;
       const batch = group.waiting.splice(0, idsPerQueryMax);
-      group.inFlight += 1;
+      group.queriesRunning += 1;
       void ask(group, batch).finally(() => {
-        group.inFlight -= 1;
+        group.queriesRunning -= 1;
         if (group.waiting.length > 0) this.#schedule(group);
-        else if (group.inFlight === 0) this.#groups.delete(group.key);
+        else if (group.queriesRunning === 0) this.#groups.delete(group.key);
       });
       if (group.waiting.length > 0) this.#schedule(group);
     });

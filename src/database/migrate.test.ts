@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { withDatabase } from '../../test/support/postgres.ts';
+import { withDatabase } from '../../test/kit/postgres.ts';
 import { migrate } from './migrate.ts';
+import { statementsOf } from './migrations.ts';
 import { assertSafe } from './safety.ts';
 
 let admin: pg.Client;
@@ -78,8 +79,37 @@ test('a newer schema and a changed migration are refused', async () => {
   await client.connect();
   await client.query(`update schema_migrations set checksum = 'other' where number = 1`);
   await expect(migrate(urls)).rejects.toThrow(/applied with another content/);
-  await client.query(`insert into schema_migrations (number, name, checksum)
-    values (${version + 1}, 'later', '')`);
+  await client.query(`insert into schema_migrations (number, name, checksum, steps)
+    values (${version + 1}, 'later', '', 1)`);
   await expect(migrate(urls)).rejects.toThrow(/run a newer one/);
   await client.end();
+});
+
+test('two schemas of one database are brought up to date each by itself', async () => {
+  const urls = await freshDatabase();
+  const whole = await migrate(urls);
+  const cell = await migrate({ ...urls, schema: 'cell 2' });
+  expect(cell).toEqual(whole);
+  expect(await migrate({ ...urls, schema: 'cell 2' })).toMatchObject({ applied: [] });
+  const client = new pg.Client({ connectionString: urls.owner });
+  await client.connect();
+  const { rows } = await client.query(
+    `select json_agg(distinct nspname) as schemas, count(*)::int as tables, relname as name
+     from pg_class c join pg_namespace n on n.oid = relnamespace
+     where nspname in ('public', 'cell 2') and relkind = 'r' group by relname having count(*) <> 2`,
+  );
+  await client.end();
+  expect(rows).toEqual([]);
+});
+
+test.each([
+  [
+    "select ';' -- a;b\n;create function f() as $$ begin; end $$;",
+    ["select ';' -- a;b\n;", 'create function f() as $$ begin; end $$;'],
+  ],
+  ['/* a; */ select "b;" ; -- the end', ['/* a; */ select "b;" ;']],
+  ["-- why\nselect 'it''s; so'", ["-- why\nselect 'it''s; so'"]],
+  ['select $body$ $$;$$ $body$;;\n', ['select $body$ $$;$$ $body$;']],
+])('%s is cut into its statements', (sql, statements) => {
+  expect(statementsOf(sql)).toEqual(statements);
 });

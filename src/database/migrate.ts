@@ -1,49 +1,28 @@
-// Brings the schema up to date: plain SQL files, forward only, one transaction each, guarded by a
-// row as the lock, so that it works behind a pooler and two starting processes do no harm. Before
-// them the service's role gets its settings, after them its rights.
+// Brings a schema up to date: plain SQL files, forward only, one statement a step. Each step is one
+// transaction that also records it, so a killed migration goes on at the next start. A locked row
+// lets one process do a step at a time; unlike a lock of the session, it works behind a pooler.
 
-import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Statement } from '../core/statement.ts';
-import { patienceOfWork } from './reach.ts';
+import { codeOf, patienceOfWork } from './find.ts';
+import { type Migration, readMigrations } from './migrations.ts';
 import { ensureServiceRole, grantRights } from './role.ts';
-
-const migrationsDirectory = new URL('../../db/migrations/', import.meta.url);
-
-export interface Migration {
-  readonly number: number;
-  readonly name: string;
-  readonly checksum: string;
-  readonly sql: string;
-}
 
 export interface MigrateOptions {
   /** The URLs of the schema's owner and of the service. */
   readonly owner: string;
   readonly service: string;
-  /** What goes into the audit trail in the transaction that applies a migration. */
-  readonly deed?: ((migration: string) => Statement) | undefined;
-  /** Told each time that a migration gives way to those who hold its tables. */
+  /** The schema to bring up to date, made if it is not there. */
+  readonly schema?: string;
+  /** The line of the audit trail that the last step of a migration writes. */
+  readonly auditLine?: ((migration: string) => Statement) | undefined;
+  /** Called each time that a step gives way to others who hold its tables. */
   readonly onBlocked?: (migration: string, pause: number) => void;
 }
 
-/** The trail begins with the migration that makes its tables. */
-export const firstWithTrail = 2;
-
-/**
- * Whoever comes for a table queues behind the migration that waits for it: a backup or a `verify`
- * would stop all service for as long as it runs. So a migration waits for less than a write does
- * (2 s), gives way, and tries again. For longer than deadlock_timeout (1 s), though: only then does
- * PostgreSQL end an autovacuum that is in the way, which may run for hours.
- */
-const tableWait = 1_500;
-const firstPause = 1_000;
-const longestPause = 10_000;
-const patience = 15 * 60_000;
-
 export interface MigrateResult {
+  /** The migrations that this call finished. */
   readonly applied: readonly string[];
   readonly version: number;
   /** The service connects as the schema's owner: only triggers guard the ledger then. */
@@ -51,46 +30,49 @@ export interface MigrateResult {
 }
 
 /**
- * Applies what is missing, as the schema's owner.
+ * Everybody who needs a table waits behind the step that waits for it: a backup or a `verify` would
+ * stop all service for as long as it runs. So a step waits for less than a write does (2 s), gives
+ * way, and tries again. But it waits for longer than deadlock_timeout (1 s), because only then does
+ * PostgreSQL end an autovacuum that holds the table, which may run for hours.
+ */
+const tableWait = 1_500;
+const firstPause = 1_000;
+const longestPause = 10_000;
+const patience = 15 * 60_000;
+
+/**
+ * Applies what is missing, as the schema's owner. Before, the service's role gets its settings,
+ * and afterwards its rights.
  * @throws Error naming the remedy when the database is newer than this program, or a migration
  *   that was applied has changed since.
  */
 export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   const migrations = await readMigrations();
-  return asOwner(options.owner, async (client) => {
+  return asOwner(options, async (client) => {
     const serviceIsOwner = await ensureServiceRole(client, options.service);
-    const applied: string[] = [];
-    for (const migration of migrations) {
-      const deed = migration.number < firstWithTrail ? undefined : options.deed?.(migration.name);
-      const isNews = await givingWay(migration, options, () =>
-        applyOnce(client, migration, migrations.length, deed),
-      );
-      if (isNews) applied.push(migration.name);
-    }
+    const applied = await applyMissing(client, migrations, migrations, options);
     if (!serviceIsOwner) await grantRights(client, options.service);
     return { applied, version: migrations.length, serviceIsOwner };
   });
 }
 
 /**
- * Applies what is missing up to this version, for the rows of a backup of that version. There is
- * no service yet, so none gets its rights.
+ * Applies what is missing up to this version, for the rows of a backup of that version. No service
+ * uses the schema yet, so none gets its rights.
  */
 export async function migrateThrough(owner: string, version: number): Promise<void> {
   const migrations = await readMigrations();
-  await asOwner(owner, async (client) => {
-    for (const migration of migrations.slice(0, version)) {
-      await applyOnce(client, migration, migrations.length, undefined);
-    }
+  await asOwner({ owner }, async (client) => {
+    await applyMissing(client, migrations.slice(0, version), migrations, {});
   });
 }
 
 async function asOwner<Result>(
-  url: string,
+  { owner, schema = 'public' }: Pick<MigrateOptions, 'owner' | 'schema'>,
   work: (client: pg.Client) => Promise<Result>,
 ): Promise<Result> {
   const client = new pg.Client({
-    connectionString: url,
+    connectionString: owner,
     application_name: 'tallybook',
     ...patienceOfWork,
   });
@@ -99,49 +81,61 @@ async function asOwner<Result>(
   try {
     // The owner may be the service's role as well, with its settings.
     await client.query(`set timezone = 'UTC'; set lock_timeout = '60s'; set statement_timeout = 0;
-      set search_path = public; set default_transaction_read_only = off`);
-    await createHistory(client);
+      set search_path = ${pg.escapeIdentifier(schema)}, pg_temp;
+      set default_transaction_read_only = off`);
+    await createHistory(client, schema);
     return await work(client);
   } finally {
     await client.end();
   }
 }
 
-export async function readMigrations(): Promise<readonly Migration[]> {
-  const names = (await readdir(migrationsDirectory)).filter((name) => name.endsWith('.sql')).sort();
-  return Promise.all(
-    names.map(async (name, index) => {
-      const number = Number(name.slice(0, 4));
-      if (number !== index + 1) throw new Error(`migration ${name} leaves a gap in the numbers`);
-      const sql = await readFile(new URL(name, migrationsDirectory), 'utf8');
-      return { number, name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
-    }),
-  );
-}
-
-async function createHistory(client: pg.Client): Promise<void> {
+/** Row 0 is the lock. It also names the migration in progress and counts its steps so far. */
+async function createHistory(client: pg.Client, schema: string): Promise<void> {
   try {
+    if (schema !== 'public') {
+      await client.query(`create schema if not exists ${pg.escapeIdentifier(schema)}`);
+    }
     await client.query(`
       create table if not exists schema_migrations (
         number integer primary key,
         name text not null,
         checksum text not null,
+        steps integer not null,
         applied_at timestamptz not null default now()
       );
-      insert into schema_migrations (number, name, checksum) values (0, 'lock', '')
+      insert into schema_migrations (number, name, checksum, steps) values (0, '', '', 0)
         on conflict do nothing`);
   } catch (error) {
-    // "if not exists" is not safe against a twin at the same instant; the second look is.
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code !== '23505' && code !== '42P07' && code !== '42710') throw error;
-    await createHistory(client);
+    // "if not exists" is not safe against another process at the same instant; the second look is.
+    if (!['23505', '42P07', '42710', '42P06'].includes(codeOf(error))) throw error;
+    await createHistory(client, schema);
   }
 }
 
-/** Nothing of a migration is there until it commits, so that it can be tried again. */
+async function applyMissing(
+  client: pg.Client,
+  wanted: readonly Migration[],
+  known: readonly Migration[],
+  options: Pick<MigrateOptions, 'auditLine' | 'onBlocked'>,
+): Promise<string[]> {
+  const applied: string[] = [];
+  for (const migration of wanted) {
+    let step: Step;
+    do {
+      step = await givingWay(migration, options, () =>
+        applyStep(client, migration, known, options),
+      );
+    } while (step === 'more');
+    if (step === 'last') applied.push(migration.name);
+  }
+  return applied;
+}
+
+/** Nothing of a step is there until it commits, so it can be tried again. */
 async function givingWay<T>(
   { name }: Migration,
-  { onBlocked }: MigrateOptions,
+  { onBlocked }: Pick<MigrateOptions, 'onBlocked'>,
   work: () => Promise<T>,
 ): Promise<T> {
   const giveUpAt = performance.now() + patience;
@@ -149,12 +143,11 @@ async function givingWay<T>(
     try {
       return await work();
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? error.code : undefined;
       // lock_not_available, deadlock_detected
-      if (code !== '55P03' && code !== '40P01') throw error;
+      if (!['55P03', '40P01'].includes(codeOf(error))) throw error;
       if (performance.now() + pause > giveUpAt) {
         throw new Error(
-          `${name} cannot be applied, for others hold its tables: end long transactions (a ` +
+          `${name} cannot be applied, because others hold its tables: end long transactions (a ` +
             'backup, a "tallybook verify") and start again',
           { cause: error },
         );
@@ -165,40 +158,68 @@ async function givingWay<T>(
   }
 }
 
-async function applyOnce(
+type Step = 'none' | 'more' | 'last';
+
+/** Applies the next step of a migration, unless all of it is applied. */
+async function applyStep(
   client: pg.Client,
   migration: Migration,
-  known: number,
-  deed: Statement | undefined,
-): Promise<boolean> {
-  await client.query('begin');
+  known: readonly Migration[],
+  { auditLine }: Pick<MigrateOptions, 'auditLine'>,
+): Promise<Step> {
+  const { number, name, checksum, steps } = migration;
   try {
-    await client.query('select from schema_migrations where number = 0 for update');
-    const { rows } = await client.query<{ number: number; checksum: string }>(
-      'select number, checksum from schema_migrations where number > 0 order by number',
+    await client.query('begin; select from schema_migrations where number = 0 for update');
+    const { rows } = await client.query<{ name: string; checksum: string; steps: number }>(
+      'select name, checksum, steps from schema_migrations where number >= 0 order by number',
     );
-    if (rows.length > known) {
-      throw new Error(
-        `the database is at version ${rows.length}, this program knows ${known}: run a newer one`,
-      );
+    const [progress, ...applied] = rows;
+    requireKnown(applied.length, progress?.name ?? '', known);
+    const isApplied = applied.length >= number;
+    const row = isApplied ? applied[number - 1] : progress;
+    const done = row?.steps ?? 0;
+    if (done > 0 && row?.checksum !== checksum) {
+      throw new Error(`${name} was applied with another content; restore the file`);
     }
-    const row = rows.find((applied) => applied.number === migration.number);
-    if (row !== undefined && row.checksum !== migration.checksum) {
-      throw new Error(`${migration.name} was applied with another content; restore the file`);
+    if (isApplied) {
+      await client.query('commit');
+      return 'none';
     }
-    if (row === undefined) {
-      await client.query(`set local lock_timeout = ${tableWait}`);
-      await client.query(migration.sql);
+    const isLast = done + 1 === steps.length;
+    // The log is in order: the last step flushes those before it as well.
+    const later = isLast ? '' : '; set local synchronous_commit = off';
+    await client.query(`set local lock_timeout = ${tableWait}${later}`);
+    await client.query(steps[done] ?? '');
+    await client.query(
+      'update schema_migrations set name = $1, checksum = $2, steps = $3 where number = 0',
+      isLast ? ['', '', 0] : [name, checksum, done + 1],
+    );
+    if (isLast) {
       await client.query(
-        'insert into schema_migrations (number, name, checksum) values ($1, $2, $3)',
-        [migration.number, migration.name, migration.checksum],
+        'insert into schema_migrations (number, name, checksum, steps) values ($1, $2, $3, $4)',
+        [number, name, checksum, steps.length],
       );
-      if (deed !== undefined) await client.query(deed.text, [...deed.values]);
+      const line = auditLine?.(name);
+      if (line !== undefined) await client.query(line.text, [...line.values]);
     }
     await client.query('commit');
-    return row === undefined;
+    return isLast ? 'last' : 'more';
   } catch (error) {
     await client.query('rollback');
     throw error;
   }
+}
+
+/** @throws Error when a newer program has applied a migration here, or a part of one. */
+export function requireKnown(
+  version: number,
+  inProgress: string,
+  known: readonly Migration[],
+): void {
+  const isKnown = inProgress === '' || known.some(({ name }) => name === inProgress);
+  if (version <= known.length && isKnown) return;
+  const found = isKnown ? version : version + 1;
+  throw new Error(
+    `the database is at version ${found}, this program knows ${known.length}: run a newer one`,
+  );
 }

@@ -1,20 +1,20 @@
 // What opening a database guarantees: it is there, migrated and safe when it is handed over, and
 // what is missing is said at once where waiting would not help.
 
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
-import { DatabaseProxy } from '../../test/support/proxy.ts';
+import { createTestDatabase, type TestDatabase } from '../../test/kit/database.ts';
+import { DatabaseProxy } from '../../test/kit/proxy.ts';
 import { createMerchant } from '../access/operator/merchants.ts';
 import { readConfig, UsageError } from '../config.ts';
-import { type EmbeddedServer, startEmbeddedServer } from './embedded/server.ts';
+import { type PrivateServer, startPrivateServer } from '../postgres/server.ts';
 import { openStore } from './open.ts';
-import { keptSecret } from './secret.ts';
 
+const options = { startPrivateServer };
 const secret = { TALLYBOOK_SECRET: 'a secret of at least thirty-two characters' };
 
 function quietLog() {
@@ -28,12 +28,12 @@ function quietLog() {
 
 describe('a data directory', () => {
   let directory: string;
-  let server: EmbeddedServer;
+  let server: PrivateServer;
 
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'tallybook-open-'));
     // Running already, so that nothing of it outlives this test.
-    server = await startEmbeddedServer({
+    server = await startPrivateServer({
       dataDirectory: directory,
       stopWithParent: true,
       log: () => undefined,
@@ -47,21 +47,21 @@ describe('a data directory', () => {
 
   test('is new until it holds a merchant, and migrated by the first who opens it', async () => {
     const config = readConfig({ data: directory }, {});
-    const first = await openStore(config, quietLog());
+    const first = await openStore(config, quietLog(), options);
     expect(first).toMatchObject({ isNew: true, schemaVersion: first.applied.length });
     expect(await first.isCurrent()).toBe(true);
     await first.close();
-    const second = await openStore(config, quietLog());
+    const second = await openStore(config, quietLog(), options);
     expect(second).toMatchObject({ isNew: true, applied: [] });
     await createMerchant(second.database.writer, 'Corner Shop');
     await second.close();
-    const third = await openStore(config, quietLog());
+    const third = await openStore(config, quietLog(), options);
     expect(third).toMatchObject({ isNew: false, secret: first.secret });
     await third.close();
   });
 
   test('sorts by nothing that an upgrade of the system could change', async () => {
-    const store = await openStore(readConfig({ data: directory }, {}), quietLog());
+    const store = await openStore(readConfig({ data: directory }, {}), quietLog(), options);
     await store.close();
     const client = new pg.Client({ connectionString: server.ownerUrl });
     await client.connect();
@@ -82,36 +82,13 @@ describe('a data directory', () => {
 
   test('that holds no database is refused to a command that needs one, and not made', async () => {
     const config = readConfig({ data: join(directory, 'mistyped') }, {});
-    const opening = openStore(config, quietLog(), undefined, {
+    const opening = openStore(config, quietLog(), {
+      ...options,
       purpose: 'command',
       mustExist: true,
     });
     await expect(opening).rejects.toThrow('there is no database');
     await expect(stat(join(directory, 'mistyped'))).rejects.toThrow('ENOENT');
-  });
-});
-
-describe('the secret of a data directory', () => {
-  let directory: string;
-
-  beforeAll(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'tallybook-secret-'));
-  });
-
-  afterAll(() => rm(directory, { recursive: true, force: true }));
-
-  test('is made once, for its owner only, and is long', async () => {
-    const made = await keptSecret(directory);
-    expect(await keptSecret(directory)).toBe(made);
-    const path = join(directory, 'secret');
-    expect((await stat(path)).mode & 0o777).toBe(0o600);
-    expect(await readFile(path, 'utf8')).toBe(`${made}\n`);
-    expect(Buffer.from(made, 'base64url')).toHaveLength(32);
-  });
-
-  test('is not made up for when its file is empty', async () => {
-    await writeFile(join(directory, 'secret'), '');
-    await expect(keptSecret(directory)).rejects.toThrow('is empty');
   });
 });
 
@@ -126,41 +103,50 @@ describe('a database of the operator’s', () => {
 
   test('needs a secret for a service, and none for a command', async () => {
     const config = readConfig({ databaseUrl: db.serviceUrl }, {});
-    await expect(openStore(config, quietLog())).rejects.toThrow(UsageError);
-    const store = await openStore(config, quietLog(), undefined, { purpose: 'command' });
+    await expect(openStore(config, quietLog(), options)).rejects.toThrow(UsageError);
+    const store = await openStore(config, quietLog(), { ...options, purpose: 'command' });
     await store.close();
   });
 
   test('is never new, so no demo is put into it', async () => {
-    const store = await openStore(readConfig({ databaseUrl: db.serviceUrl }, secret), quietLog());
+    const store = await openStore(
+      readConfig({ databaseUrl: db.serviceUrl }, secret),
+      quietLog(),
+      options,
+    );
     expect(store.isNew).toBe(false);
     await store.close();
   });
 
   test('that is up to date needs no owner, and warns of nothing', async () => {
     const log = quietLog();
-    const store = await openStore(readConfig({ databaseUrl: db.serviceUrl }, secret), log);
+    const store = await openStore(readConfig({ databaseUrl: db.serviceUrl }, secret), log, options);
     await store.close();
     expect(log.warnings).toEqual([]);
   });
 
   test('that the service owns is used with a warning', async () => {
     const log = quietLog();
-    const store = await openStore(readConfig({ databaseUrl: db.ownerUrl }, secret), log);
+    const store = await openStore(readConfig({ databaseUrl: db.ownerUrl }, secret), log, options);
     await store.close();
     expect(log.warnings).toEqual([expect.stringContaining('only triggers guard the ledger')]);
   });
 
   test('newer than this program is refused', async () => {
-    await db.sql(`insert into schema_migrations (number, name, checksum) values (999, 'x', '')`);
-    const opening = openStore(readConfig({ databaseUrl: db.serviceUrl }, secret), quietLog());
+    await db.sql(`insert into schema_migrations (number, name, checksum, steps)
+      values (999, 'x', '', 1)`);
+    const opening = openStore(
+      readConfig({ databaseUrl: db.serviceUrl }, secret),
+      quietLog(),
+      options,
+    );
     await expect(opening).rejects.toThrow('run a newer one');
     await db.sql('delete from schema_migrations where number = 999');
   });
 
   test('whose schema is behind is not ready, and the log says why, once', async () => {
     const log = quietLog();
-    const store = await openStore(readConfig({ databaseUrl: db.serviceUrl }, secret), log);
+    const store = await openStore(readConfig({ databaseUrl: db.serviceUrl }, secret), log, options);
     const version = store.schemaVersion;
     await db.sql(`update schema_migrations set number = -1 where number = ${version}`);
     expect([await store.isCurrent(), await store.isCurrent()]).toEqual([false, false]);
@@ -178,7 +164,7 @@ describe('a database of the operator’s', () => {
     url.password = 'wrong';
     const started = performance.now();
     const config = readConfig({ databaseUrl: url.toString() }, secret);
-    await expect(openStore(config, quietLog())).rejects.toThrow(
+    await expect(openStore(config, quietLog(), options)).rejects.toThrow(
       /password.*\(--database-url or DATABASE_URL\)$/,
     );
     expect(performance.now() - started).toBeLessThan(2_000);
@@ -207,7 +193,7 @@ describe('a database of the operator’s', () => {
       return bytes;
     };
     const config = readConfig({ databaseUrl: await proxy.listen() }, secret);
-    const store = openStore(config, quietLog());
+    const store = openStore(config, quietLog(), options);
     const outcome = await Promise.race([
       store.then(
         () => 'opened',
@@ -224,7 +210,7 @@ describe('a database of the operator’s', () => {
     const log = quietLog();
     const abort = new AbortController();
     const config = readConfig({ databaseUrl: 'postgres://service@127.0.0.1:1/none' }, secret);
-    const opening = openStore(config, log, undefined, { signal: abort.signal });
+    const opening = openStore(config, log, { ...options, signal: abort.signal });
     const ended = expect(opening).rejects.toThrow('abort');
     await expect.poll(() => log.warnings.length).toBeGreaterThan(1);
     abort.abort();

@@ -1,13 +1,11 @@
-// From the configuration to a database that is safe to use: found or started, migrated, and looked
-// over. What this opens it also closes, the private server included, unless others still use it.
+// From the configuration to a database that is safe to use: found or started, migrated and checked.
+// What this opens it also closes, the private server included, unless others still use it.
 
-import { type Config, namesOf, type Storage } from '../config.ts';
+import { randomBytes } from 'node:crypto';
+import { type Config, namesOf, type Storage, UsageError } from '../config.ts';
 import { limits } from '../core/limits.ts';
 import type { FailureKind, Statement } from '../core/statement.ts';
 import { connectDatabase, type Database } from './connect.ts';
-import { isInitialised } from './embedded/directory.ts';
-import { startEmbeddedServer } from './embedded/server.ts';
-import { migrate, readMigrations } from './migrate.ts';
 import {
   type Address,
   type Found,
@@ -15,32 +13,57 @@ import {
   type Patience,
   reasonOf,
   requireSameDatabase,
-} from './reach.ts';
+} from './find.ts';
+import { migrate, requireKnown } from './migrate.ts';
+import { readMigrations } from './migrations.ts';
 import { assertDurable, assertSafe, clockFault, whyNotReady } from './safety.ts';
-import { secretOf } from './secret.ts';
 
 export interface Log {
   info(event: Record<string, unknown>, message: string): void;
   warn(event: Record<string, unknown>, message: string): void;
 }
 
+/** A running private server. */
+interface PrivateServer {
+  readonly ownerUrl: string;
+  readonly serviceUrl: string;
+  /** Of its data directory, the same at every start. */
+  secret(): Promise<string>;
+  /** Stops the server if nobody else uses it. */
+  stop(): Promise<void>;
+  /** Tells the server to end unless others use it; waits for nothing. */
+  dismiss(): Promise<void>;
+}
+
+interface PrivateServerOptions {
+  readonly dataDirectory: string;
+  readonly binDirectory: string | undefined;
+  readonly mustExist: boolean | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly log: (event: Record<string, unknown>, message: string) => void;
+}
+
 export interface OpenOptions {
+  /** Starts the server of a data directory, or joins the one that runs there. */
+  readonly startPrivateServer: (options: PrivateServerOptions) => Promise<PrivateServer>;
   /**
-   * What for. A `service` waits for its database as long as it takes, migrates it and needs a
-   * secret. A `migration` migrates. A `command` migrates only what is not up to date.
+   * A `service` waits for its database without limit, migrates it and needs a secret. A `migration`
+   * migrates. A `command` migrates only a schema that is not up to date.
    */
   readonly purpose?: 'service' | 'migration' | 'command';
   /** Refuse a data directory without a database instead of making one: it was mistyped. */
   readonly mustExist?: boolean;
   /** Ends the waiting. */
   readonly signal?: AbortSignal | undefined;
-  /** What to say in the audit trail of each migration that is applied. */
-  readonly migrationDeed?: (migration: string) => Statement;
+  /** Called with each failure of the database while it is in use. */
+  readonly onFailure?: (kind: FailureKind) => void;
+  /** The line of the audit trail for a migration. */
+  readonly migrationLine?: (migration: string) => Statement;
   /** Fills the database before it is migrated. */
   readonly fill?: (target: FillTarget, signal: AbortSignal | undefined) => Promise<void>;
 }
 
-/** A database as its owner finds it. */
+/** A database to fill, with the owner's URL. */
 export interface FillTarget {
   readonly url: string;
   readonly found: Found;
@@ -51,17 +74,17 @@ export interface Store {
   /** Keys for cursors. */
   readonly secret: string;
   /**
-   * The data directory holds no merchant: it was made just now, or its first start was cut short.
-   * Never true of a database of the operator's.
+   * The data directory holds no merchant: it was made just now, or its first start was interrupted.
+   * Never true of an operator's own database.
    */
   readonly isNew: boolean;
   /** The migrations applied just now. */
   readonly applied: readonly string[];
   readonly schemaVersion: number;
   /**
-   * Whether the database answers, with a schema that this program knows or a newer one, and still
-   * keeps what is acknowledged: its server can be told otherwise while it runs. Says in the log
-   * why not, once.
+   * Whether the database answers, has a schema that this program knows or a newer one, and still
+   * keeps what is acknowledged, because settings can change while it runs. The reason why not is
+   * logged once.
    */
   isCurrent(): Promise<boolean>;
   /** Closes the connections, then stops the private server if nobody else uses it. */
@@ -76,16 +99,10 @@ const commandPatience = 10_000;
  * @throws UsageError when the configuration lacks something; Error when the database cannot be
  *   reached, cannot be migrated, or is not safe to use.
  */
-export async function openStore(
-  config: Config,
-  log: Log,
-  onFailure: (kind: FailureKind) => void = () => undefined,
-  options: OpenOptions = {},
-): Promise<Store> {
-  const { purpose = 'service' } = options;
-  const secret = secretOf(config, purpose === 'service', (text) => log.warn({}, text));
+export async function openStore(config: Config, log: Log, options: OpenOptions): Promise<Store> {
+  requireSecret(config, log, options);
   const server = await reachServer(config.storage, log, options);
-  const database = connect(server.service.url, log, onFailure);
+  const database = connect(server.service.url, log, options.onFailure);
   let closing: Promise<void> | undefined;
   const close = () => {
     closing ??= database.close().then(() => server.close());
@@ -95,7 +112,7 @@ export async function openStore(
     const { applied, schemaVersion } = await prepare(server, log, options);
     return {
       database,
-      secret: await secret(),
+      secret: config.secret ?? (await server.secret()),
       isNew: server.isPrivate && (await isEmpty(database)),
       applied,
       schemaVersion,
@@ -109,7 +126,7 @@ export async function openStore(
   }
 }
 
-/** A server and its database as it is: nothing is migrated, and nothing asked of it. */
+/** A server and its database as it is: nothing was migrated, and nothing checked. */
 export interface Server extends FillTarget {
   /** Stops the private server if nobody else uses it. Close your own connections first. */
   close(): Promise<void>;
@@ -133,11 +150,13 @@ export async function openServer(
   }
 }
 
-/** A server to use: one of the operator's, or the private one, running. */
+/** A running server: the operator's own, or the private one. */
 interface ReachedServer {
   readonly owner: Address;
   readonly service: Address;
   readonly isPrivate: boolean;
+  /** For when the configuration names none. */
+  secret(): Promise<string>;
   close(): Promise<void>;
   dismiss(): Promise<void>;
 }
@@ -145,32 +164,52 @@ interface ReachedServer {
 async function reachServer(
   storage: Storage,
   log: Log,
-  { mustExist = false, signal }: OpenOptions,
+  { startPrivateServer, mustExist, signal }: OpenOptions,
 ): Promise<ReachedServer> {
   if (storage.kind === 'external') {
     const { databaseUrl, migrateUrl } = storage;
     const close = async () => undefined;
+    // For a command, which seals no cursor that anybody else has to open.
+    const secret = async () => randomBytes(32).toString('base64url');
     const service = { url: databaseUrl, setting: namesOf('databaseUrl') };
     const owner =
       migrateUrl === undefined ? service : { url: migrateUrl, setting: namesOf('migrateUrl') };
-    return { owner, service, isPrivate: false, close, dismiss: close };
+    return { owner, service, isPrivate: false, secret, close, dismiss: close };
   }
   const { dataDirectory, binDirectory } = storage;
-  if (mustExist && !isInitialised(dataDirectory)) {
-    throw new Error(
-      `there is no database in ${dataDirectory}: name the directory with --data, or make one ` +
-        'with "tallybook migrate"',
-    );
-  }
-  const { ownerUrl, serviceUrl, stop, dismiss } = await startEmbeddedServer({
+  const server = await startPrivateServer({
     dataDirectory,
     binDirectory,
+    mustExist,
     signal,
     log: (event, message) => ('err' in event ? log.warn(event, message) : log.info(event, message)),
   });
-  const owner = { url: ownerUrl, setting: undefined };
-  const service = { url: serviceUrl, setting: undefined };
-  return { owner, service, isPrivate: true, close: stop, dismiss };
+  return {
+    owner: { url: server.ownerUrl, setting: undefined },
+    service: { url: server.serviceUrl, setting: undefined },
+    isPrivate: true,
+    secret: server.secret,
+    close: server.stop,
+    dismiss: server.dismiss,
+  };
+}
+
+/** Before anything is started. The secret seals cursors, and every node has to open them. */
+function requireSecret(
+  { secret, storage }: Config,
+  log: Log,
+  { purpose = 'service' }: OpenOptions,
+): void {
+  if (purpose !== 'service') return;
+  if (secret === undefined && storage.kind === 'external') {
+    throw new UsageError(
+      'DATABASE_URL needs TALLYBOOK_SECRET, the same on every node; ' +
+        'take one from "openssl rand -base64 32"',
+    );
+  }
+  if (secret !== undefined && secret.length < 32) {
+    log.warn({}, 'TALLYBOOK_SECRET is short; take one from "openssl rand -base64 32"');
+  }
 }
 
 async function prepare(
@@ -178,7 +217,7 @@ async function prepare(
   log: Log,
   options: OpenOptions,
 ): Promise<{ applied: readonly string[]; schemaVersion: number }> {
-  const { purpose = 'service', migrationDeed, fill } = options;
+  const { purpose = 'service', migrationLine, fill } = options;
   const { owner, service } = server;
   let found = await meet(server, log, options);
   await assertDurable(owner.url, service.url);
@@ -186,17 +225,14 @@ async function prepare(
     await fill({ url: owner.url, found }, options.signal);
     found = await findDatabase(owner, patienceOf(log, options));
   }
-  const known = (await readMigrations()).length;
-  if (found.version > known) {
-    throw new Error(
-      `the database is at version ${found.version}, this program knows ${known}: run a newer one`,
-    );
-  }
+  const migrations = await readMigrations();
+  requireKnown(found.version, found.inProgress, migrations);
+  const known = migrations.length;
   let applied: readonly string[] = [];
-  // A role without the owner's rights has nothing to do once the schema is current: somebody else
-  // runs the migrations then.
+  // A role without the owner's rights does nothing once the schema is current, because somebody
+  // else runs the migrations then.
   if (found.version < known || (purpose !== 'command' && found.isOwner)) {
-    applied = await migrateOrExplain(server, found.isOwner, log, migrationDeed);
+    applied = await migrateOrExplain(server, found.isOwner, log, migrationLine);
   }
   await assertSafe(service.url, known);
   const fault = await clockFault(service.url);
@@ -204,7 +240,7 @@ async function prepare(
   return { applied, schemaVersion: known };
 }
 
-/** Whose database it is, and that both roles have the same one. */
+/** Finds the database, and checks that both roles mean the same one. */
 async function meet(
   { owner, service, isPrivate }: ReachedServer,
   log: Log,
@@ -229,7 +265,7 @@ async function migrateOrExplain(
   server: ReachedServer,
   isOwner: boolean,
   log: Log,
-  migrationDeed: OpenOptions['migrationDeed'],
+  migrationLine: OpenOptions['migrationLine'],
 ): Promise<readonly string[]> {
   if (!isOwner) {
     throw new Error(
@@ -240,7 +276,7 @@ async function migrateOrExplain(
   const { applied, serviceIsOwner } = await migrate({
     owner: server.owner.url,
     service: server.service.url,
-    deed: migrationDeed,
+    auditLine: migrationLine,
     onBlocked: (migration, pause) =>
       log.warn({ migration, pause }, 'others hold tables that the migration needs: it gives way'),
   });
@@ -254,12 +290,12 @@ async function migrateOrExplain(
   return applied;
 }
 
-function connect(url: string, log: Log, onFailure: (kind: FailureKind) => void): Database {
+function connect(url: string, log: Log, onFailure: OpenOptions['onFailure']): Database {
   return connectDatabase({
     url,
     writers: limits.writeWorkers,
     onError: (failure) => {
-      onFailure(failure.kind);
+      onFailure?.(failure.kind);
       log.warn({ kind: failure.kind, sqlstate: failure.sqlstate }, 'the database failed');
     },
   });

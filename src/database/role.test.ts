@@ -3,9 +3,9 @@
 
 import pg from 'pg';
 import { expect, test } from 'vitest';
-import { createTestDatabase } from '../../test/support/database.ts';
-import { startService } from '../../test/support/service.ts';
-import { openShop } from '../../test/support/shop.ts';
+import { createTestDatabase } from '../../test/kit/database.ts';
+import { startEnvironment } from '../../test/kit/environment.ts';
+import { createTestMerchant } from '../../test/kit/merchant.ts';
 import { migrate } from './migrate.ts';
 import { assertSafe } from './safety.ts';
 
@@ -15,9 +15,9 @@ test.each(['SQL, DMY', 'German', 'Postgres, MDY'])(
     const db = await createTestDatabase();
     const name = new URL(db.ownerUrl).pathname.slice(1);
     await db.sql(`alter database ${name} set datestyle = '${style}'`);
-    const service = await startService(undefined, db);
+    const service = await startEnvironment({ db });
     try {
-      const { api, products, locations } = await openShop(service);
+      const { api, products, locations } = await createTestMerchant(service);
       const { body } = await api.post('/inventory/adjustments', {
         product_id: products[0],
         location_id: locations[0],

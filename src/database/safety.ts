@@ -1,21 +1,21 @@
-// Whether a database may be trusted with what is acknowledged. What belongs to its server is judged
-// before anything is changed in it, what belongs to the service's role once migrations have set it.
-// Every fault is named with where the setting comes from and what mends it.
+// Checks that a database keeps what is acknowledged. The settings of the server are checked before
+// anything is changed in it, those of the service's role after the migrations have set them. A
+// refusal names every fault, where the setting comes from, and what mends it.
 
 import pg from 'pg';
 import { limits } from '../core/limits.ts';
 import type { Database } from './connect.ts';
-import { patienceOfLooks } from './reach.ts';
+import { patienceOfLooks } from './find.ts';
 
 const oldestVersion = 150_000;
 
 /** In seconds. With NTP clocks are well within a second of each other. */
 const clockLeadMax = 5;
 
-/** A crash of the server alone could lose or tear what was acknowledged. */
+/** With one of these off, a crash of the server could lose or tear what was acknowledged. */
 const durable = ['fsync', 'full_page_writes'] as const;
 
-/** Acknowledged once it is on disk here. What waits for standbys as well is safe, too. */
+/** A commit is acknowledged when it is on disk here. One that waits for standbys, too, is safe. */
 const synchronous = ['on', 'remote_apply'];
 
 /** With `replica` no trigger and no foreign key guards anything. */
@@ -34,7 +34,7 @@ const expectedOfRole: Readonly<Record<string, string>> = {
   search_path: 'public',
 };
 
-/** As good, on a role that an earlier version has migrated: what a server has by default. */
+/** The defaults of a server, which are as good. */
 const alsoAccepted: Readonly<Record<string, RegExp>> = {
   datestyle: /^ISO\b/,
   extra_float_digits: /^[0-3]$/,
@@ -51,7 +51,7 @@ const settingsOfServer = [
 
 interface Setting {
   readonly value: string;
-  /** Where it comes from, as PostgreSQL says: `configuration file`, `database user`. */
+  /** Where PostgreSQL has it from: `configuration file`, `database user`. */
   readonly source: string;
 }
 
@@ -62,7 +62,7 @@ interface Found {
   readonly database: string;
 }
 
-/** @throws Error naming every fault of the server and the role's, before anything is changed. */
+/** @throws Error naming every fault of the server and of the role. Call it before any change. */
 export async function assertDurable(ownerUrl: string, serviceUrl = ownerUrl): Promise<void> {
   const { user: role } = new pg.Client({ connectionString: serviceUrl });
   await judge(ownerUrl, async (client, found) => [
@@ -86,7 +86,7 @@ export async function assertSafe(serviceUrl: string, schemaVersion: number): Pro
   ]);
 }
 
-/** What to say when this node's clock is not the database's. */
+/** A warning when this node's clock and the database's differ. */
 export async function clockFault(serviceUrl: string): Promise<string | undefined> {
   const seconds = await clockLead(serviceUrl);
   if (Math.abs(seconds) <= clockLeadMax) return undefined;
@@ -163,7 +163,7 @@ async function serverFaults(client: pg.Client, found: Found): Promise<string[]> 
   return [...unsafe, ...encodingFaults(found), ...(await collationFaults(client, found))];
 }
 
-/** In another one, names that everybody may have cannot be kept, or are kept without a look. */
+/** Another encoding cannot store every name, or stores bytes without a check. */
 function encodingFaults({ settings }: Found): string[] {
   const encoding = settings.get('server_encoding')?.value;
   if (encoding === 'UTF8') return [];
@@ -174,9 +174,9 @@ function encodingFaults({ settings }: Found): string[] {
 }
 
 /**
- * IDs are compared byte by byte, but external IDs and states as the database does by default. When
- * an upgrade of the system has changed that order, indexes built before no longer find what is
- * there, and a unique one admits a second. PostgreSQL only warns.
+ * IDs are compared byte by byte, but external IDs and states by the database's default order. When
+ * an upgrade of the system changes that order, older indexes no longer find every row, and a unique
+ * one admits a duplicate. PostgreSQL only warns.
  */
 async function collationFaults(client: pg.Client, { database }: Found): Promise<string[]> {
   const { rows } = await client.query<{ made: string | null; actual: string | null }>(
@@ -264,7 +264,7 @@ function faultOf(
   return `${name} is ${value}, it must be ${expected} (it comes from: ${source}): ${remedy}`;
 }
 
-/** Why a service should not be used just now; undefined while all is well. */
+/** Why a service is not ready; undefined when it is. */
 export async function whyNotReady(
   { reserve }: Database,
   known: number,

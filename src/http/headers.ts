@@ -5,8 +5,7 @@ import { limits } from '../core/limits.ts';
 import { Problem } from '../core/problem.ts';
 
 /** @throws Problem not_acceptable when no JSON may be sent. */
-export function requireJsonAccepted(headers: IncomingHttpHeaders): void {
-  const { accept } = headers;
+export function requireJsonAccepted({ accept }: IncomingHttpHeaders): undefined {
   if (accept === undefined || accept.trim() === '') return;
   // The most specific range decides (RFC 9110, section 12.5.1).
   const ranges = accept.split(',').map((range) => {

@@ -1,49 +1,242 @@
-// The checks every API request goes through, in one fixed order (contract section 2):
-//   accept → authentication → rate limit → scope → key, media type, JSON, query → location grant
-//   → key look-up → fields → state → commit → answer.
-// Body and key are read before the credential, so that one query answers for the token, for the
-// location the body names and for the key; what is wrong is said at its place in the order.
+// From a request to its answer: gather → look up → judge → run. What the request says is gathered
+// first, so that one query answers for its token, for the location it names and for its key. Then
+// it is judged by one list of checks; what is wrong is said at its place in the list.
 
 import type { FastifyRequest } from 'fastify';
 import type { Authenticated } from '../access/authenticator.ts';
-import { type OperationType, successStatus } from '../core/contract.ts';
+import { successStatus } from '../contract/contract.ts';
+import type { CursorScope, CursorSealer } from '../contract/cursor.ts';
 import type {
   AnyWriteEndpoint,
   CollectionEndpoint,
   Endpoint,
   MemberEndpoint,
-} from '../core/endpoint.ts';
+  Operation,
+  Write,
+} from '../contract/endpoint.ts';
+import { canonicalFilters } from '../contract/parse.ts';
 import { limits } from '../core/limits.ts';
-import type { CursorSealer } from '../core/page.ts';
-import type { MerchantId } from '../core/principal.ts';
+import { canReach, type MerchantId, type Principal } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
 import type { Reads } from '../core/statement.ts';
-import { knownOperation } from '../operations/claim.ts';
+import type { Dispatcher } from '../operations/dispatch.ts';
 import { hashKey } from '../operations/fingerprint.ts';
-import { authenticate, bearerToken, type Door, requireScope } from './authenticate.ts';
-import { idempotencyKey, ifMatchVersion, requireJsonAccepted, requireJsonBody } from './headers.ts';
-import { canonicalFilters, QueryParser } from './parse.ts';
+import { writeOf } from '../operations/write.ts';
+import { badToken, type CallerChecks, requireScope, requireWithinRate } from './authenticate.ts';
+import { type Gathered, gathererOf, said } from './gather.ts';
 import type { Success } from './respond.ts';
-import type { Submitter } from './submit.ts';
-import { decodeJsonObject, JsonFault, type JsonObject } from './wire/json.ts';
-import { searchOf } from './wire/message.ts';
 
 export const apiPrefix = '/api/v1';
 
 /** What the pipeline works with. */
-export interface Edge extends Door {
+export interface Api extends CallerChecks {
   readonly readerOf: (merchant: MerchantId) => Reads;
-  readonly submitter: Submitter;
+  readonly dispatcher: Dispatcher;
   readonly cursors: CursorSealer;
 }
 
 /** One endpoint's handler. It notes the caller on the request for the log. */
 export type Handler = (request: FastifyRequest) => Promise<Success>;
 
-export function handlerOf(edge: Edge, endpoint: Endpoint): Handler {
-  if (isWrite(endpoint)) return writeHandler(edge, endpoint);
-  if (isCollection(endpoint)) return collectionHandler(edge, endpoint);
-  return memberHandler(edge, endpoint);
+export function handlerOf(api: Api, endpoint: Endpoint): Handler {
+  const gather = gathererOf(endpoint);
+  const run = runnerOf(endpoint);
+  return async (request) => {
+    const asked = gather(request);
+    const found = await lookUp(api, endpoint, asked);
+    const one = new Case(api, endpoint, request, asked, found);
+    const bound = await judge(one);
+    return run(one, bound);
+  };
+}
+
+/**
+ * Judges one thing: throws the Problem to answer, or lets the request pass. An operation is what
+ * the key is bound to: nothing else is judged then, because the request repeats it, or is 409.
+ */
+type Check = (one: Case) => Verdict | Promise<Verdict>;
+type Verdict = Operation | undefined;
+
+/** Every check of every route, in the order of the contract (section 2). */
+const checks: Readonly<Record<string, Check>> = {
+  accept({ asked }) {
+    said(asked.accept);
+  },
+  authentication({ api, request, asked, found }) {
+    said(asked.token);
+    if (found === undefined) throw badToken(api.failures, request);
+    request.caller = found.principal;
+  },
+  rateLimit: ({ api, request, principal }) => requireWithinRate(api.limiter, request, principal),
+  scope: ({ endpoint, principal }) => requireScope(principal, endpoint.contract.scope),
+  idempotencyKey({ asked }) {
+    said(asked.key);
+  },
+  ifMatch({ asked }) {
+    said(asked.ifMatch);
+  },
+  body({ asked }) {
+    said(asked.body);
+  },
+  query({ asked }) {
+    said(asked.query);
+  },
+  cursor(one) {
+    one.after = openCursor(one);
+  },
+  locationGrant({ asked, found }) {
+    if (asked.locationId !== undefined && found?.location === undefined) {
+      throw new Problem('location_not_granted');
+    }
+  },
+  locationInPath({ endpoint: { contract }, asked, principal }) {
+    const isLocation = contract.kind === 'write' && contract.resource.noun === 'location';
+    if (isLocation && asked.id !== '' && !canReach(principal, asked.id)) {
+      throw new Problem('not_found');
+    }
+  },
+  allLocations({ endpoint: { contract }, principal }) {
+    const isNeeded = contract.kind === 'write' && contract.needsAllLocations === true;
+    if (isNeeded && principal.locations !== 'all') throw new Problem('location_not_granted');
+  },
+  keyLookUp: ({ found }) => found?.bound,
+  fields: ({ api, write }) => write && api.dispatcher.judgeFields(write),
+  resourceInPath: ({ api, write }) => write && api.dispatcher.judgeResource(write),
+};
+
+const inOrder = Object.values(checks);
+
+async function judge(one: Case): Promise<Operation | undefined> {
+  for (const check of inOrder) {
+    const verdict = check(one);
+    // Few checks wait, and waiting for nothing would cost each of the others a moment.
+    const bound = verdict instanceof Promise ? await verdict : verdict;
+    if (bound !== undefined) return bound;
+  }
+  return undefined;
+}
+
+/** A request while it is checked, with what the answer is made from. */
+class Case {
+  readonly api: Api;
+  readonly endpoint: Endpoint;
+  readonly request: FastifyRequest;
+  readonly asked: Gathered;
+  /** Undefined when the token is not valid, or was not even asked about. */
+  readonly found: Authenticated | undefined;
+  /** The sort key that the cursor holds. */
+  after: string | undefined;
+  #write: Write | undefined;
+  #cursorScope: CursorScope | undefined;
+
+  constructor(
+    api: Api,
+    endpoint: Endpoint,
+    request: FastifyRequest,
+    asked: Gathered,
+    found: Authenticated | undefined,
+  ) {
+    this.api = api;
+    this.endpoint = endpoint;
+    this.request = request;
+    this.asked = asked;
+    this.found = found;
+  }
+
+  get principal(): Principal {
+    if (this.found === undefined) throw new Error('the credential is judged first');
+    return this.found.principal;
+  }
+
+  /** Undefined: the request is a read. */
+  get write(): Write | undefined {
+    const { endpoint, asked, request } = this;
+    if (!isWrite(endpoint)) return undefined;
+    this.#write ??= writeOf(endpoint, this.principal, {
+      id: asked.id,
+      key: said(asked.key) ?? '',
+      body: said(asked.body) ?? {},
+      ifMatch: said(asked.ifMatch),
+      requestId: request.id,
+      deadline: request.deadline,
+    });
+    return this.#write;
+  }
+
+  /** The Idempotency-Key as a filter of a list. */
+  get keyHash(): Buffer | undefined {
+    const key = said(this.asked.key);
+    return key === undefined ? undefined : hashKey(key);
+  }
+
+  /** What the cursors of a list belong to. */
+  get cursorScope(): CursorScope {
+    const { endpoint, asked, principal } = this;
+    this.#cursorScope ??= {
+      route: `${endpoint.contract.name} ${asked.id}`,
+      merchant: principal.merchant,
+      filters: canonicalFilters({ ...said(asked.query), key: this.keyHash?.toString('hex') }),
+    };
+    return this.#cursorScope;
+  }
+}
+
+/** One query, unless an earlier check refuses the request. */
+function lookUp(
+  { authenticator }: Api,
+  { contract }: Endpoint,
+  { accept, token, key, locationId }: Gathered,
+): Promise<Authenticated | undefined> | undefined {
+  if (accept instanceof Problem || typeof token !== 'string') return undefined;
+  const isBinding = contract.kind === 'write' && typeof key === 'string';
+  const question = isBinding ? { type: contract.name, keyHash: hashKey(key) } : undefined;
+  return authenticator.authenticate(token, locationId, question);
+}
+
+type Run = (one: Case, bound: Operation | undefined) => Promise<Success>;
+
+function runnerOf(endpoint: Endpoint): Run {
+  if (isWrite(endpoint)) return perform;
+  return isCollection(endpoint) ? (one) => list(one, endpoint) : (one) => show(one, endpoint);
+}
+
+async function show({ api, principal, asked }: Case, endpoint: MemberEndpoint): Promise<Success> {
+  const data = await endpoint.run(api.readerOf(principal.merchant), principal, asked.id);
+  if (data === undefined) throw new Problem('not_found');
+  return { status: 200, data, headers: endpoint.contract.etag ? etagOf(data) : {} };
+}
+
+async function list(one: Case, endpoint: CollectionEndpoint): Promise<Success> {
+  const { api, principal, asked, found, after, keyHash } = one;
+  const query = said(asked.query);
+  const limit = typeof query.limit === 'number' ? query.limit : limits.pageSizeDefault;
+  const { items, next } = await endpoint.run(api.readerOf(principal.merchant), {
+    principal,
+    id: asked.id,
+    query,
+    location: found?.location,
+    page: { limit, after },
+    keyHash,
+  });
+  const meta = next === undefined ? {} : { next_cursor: api.cursors.seal(one.cursorScope, next) };
+  return { status: 200, data: items, meta };
+}
+
+async function perform({ api, write }: Case, bound: Operation | undefined): Promise<Success> {
+  if (write === undefined) throw new Error('a read performs nothing');
+  const { contract } = write.endpoint;
+  const answer = await api.dispatcher.perform(write, bound);
+  const location = apiPrefix + contract.resource.path.replace('{id}', answer.resourceId);
+  return {
+    status: successStatus(contract),
+    data: answer.data,
+    meta: { operation_id: answer.operationId },
+    headers: {
+      ...(contract.method === 'POST' ? { Location: location } : {}),
+      ...etagOf(answer.data),
+      ...(answer.replayed ? { 'Idempotent-Replayed': 'true' } : {}),
+    },
+  };
 }
 
 function isWrite(endpoint: Endpoint): endpoint is AnyWriteEndpoint {
@@ -54,150 +247,10 @@ function isCollection(endpoint: Endpoint): endpoint is CollectionEndpoint {
   return endpoint.contract.kind === 'collection';
 }
 
-function memberHandler(edge: Edge, endpoint: MemberEndpoint): Handler {
-  const { contract } = endpoint;
-  const parser = new QueryParser(undefined);
-  return async (request) => {
-    const { principal } = await admit(edge, request, contract, undefined);
-    const search = searchOf(request.raw.url ?? '');
-    if (search.size > 0) parser.parse(search);
-    const data = await endpoint.run(edge.readerOf(principal.merchant), principal, pathId(request));
-    if (data === undefined) throw new Problem('not_found');
-    return { status: 200, data, headers: contract.etag ? etagOf(data) : {} };
-  };
-}
-
-function collectionHandler(edge: Edge, endpoint: CollectionEndpoint): Handler {
-  const { contract } = endpoint;
-  const parser = new QueryParser(contract);
-  return async (request) => {
-    const search = attempt(() => searchOf(request.raw.url ?? ''));
-    const hint = lookedUp(search.kind === 'ok' ? search.value.get('location_id') : undefined);
-    const { principal, location: granted } = await admit(edge, request, contract, hint);
-    const keyHash = contract.keyFilter === true ? keyFilter(request) : undefined;
-    if (search.kind === 'failed') throw search.error;
-    const query = parser.parse(search.value);
-    const id = pathId(request);
-    const scope = {
-      route: `${contract.name} ${id}`,
-      merchant: principal.merchant,
-      filters: canonicalFilters({ ...query, key: keyHash?.toString('hex') }),
-    };
-    const after = openCursor(edge.cursors, scope, query.cursor);
-    if (hint !== undefined && granted === undefined) throw new Problem('location_not_granted');
-    const limit = typeof query.limit === 'number' ? query.limit : limits.pageSizeDefault;
-    const page = { limit, after };
-    const call = { principal, id, query, location: granted, page, keyHash };
-    const { items, next } = await endpoint.run(edge.readerOf(principal.merchant), call);
-    const meta = next === undefined ? {} : { next_cursor: edge.cursors.seal(scope, next) };
-    return { status: 200, data: items, meta };
-  };
-}
-
-function writeHandler(edge: Edge, endpoint: AnyWriteEndpoint): Handler {
-  const { contract } = endpoint;
-  const parser = new QueryParser(undefined);
-  const isVersioned = contract.method === 'PATCH';
-  const namesLocation = 'location_id' in contract.body.properties;
-  return async (request) => {
-    const token = preAuthentication(edge, request);
-    const decoded = attempt(() => decodeBody(request));
-    const named = namesLocation && decoded.kind === 'ok' ? decoded.value.location_id : undefined;
-    const hint = lookedUp(named);
-    const brought = attempt(() => broughtKey(request, contract.name));
-    const question = brought.kind === 'ok' ? brought.value : undefined;
-    const caller = await authenticate(edge, request, token, hint, question);
-    requireScope(caller.principal, contract.scope);
-    if (brought.kind === 'failed') throw brought.error;
-    const ifMatch = ifMatchVersion(request.headers, isVersioned);
-    if (decoded.kind === 'failed') throw decoded.error;
-    parser.parse(searchOf(request.raw.url ?? ''));
-    if (hint !== undefined && caller.location === undefined) {
-      throw new Problem('location_not_granted');
-    }
-    const answer = await edge.submitter.submit({
-      endpoint,
-      principal: caller.principal,
-      id: pathId(request),
-      body: decoded.value,
-      key: brought.value.key,
-      keyHash: brought.value.keyHash,
-      known: caller.bound && knownOperation(caller.bound),
-      ifMatch,
-      requestId: request.id,
-      deadline: request.deadline,
-    });
-    const location = apiPrefix + contract.memberPath.replace('{id}', answer.resourceId);
-    return {
-      status: successStatus(contract),
-      data: answer.data,
-      meta: { operation_id: answer.operationId },
-      headers: {
-        ...(contract.method === 'POST' ? { Location: location } : {}),
-        ...etagOf(answer.data),
-        ...(answer.replayed ? { 'Idempotent-Replayed': 'true' } : {}),
-      },
-    };
-  };
-}
-
-/** The key of a write, as the query asks about it that reads the credential. */
-function broughtKey(request: FastifyRequest, type: OperationType) {
-  const key = idempotencyKey(request.headers);
-  return { key, type, keyHash: hashKey(key) };
-}
-
-/** The steps before the credential is read. */
-function preAuthentication(edge: Edge, request: FastifyRequest): string {
-  requireJsonAccepted(request.headers);
-  return bearerToken(edge, request);
-}
-
-async function admit(
-  edge: Edge,
-  request: FastifyRequest,
-  contract: Endpoint['contract'],
-  locationId: string | undefined,
-): Promise<Authenticated> {
-  const token = preAuthentication(edge, request);
-  const caller = await authenticate(edge, request, token, locationId);
-  requireScope(caller.principal, contract.scope);
-  return caller;
-}
-
-function decodeBody(request: FastifyRequest): JsonObject {
-  requireJsonBody(request.declaredType, request.headers['content-encoding']);
-  const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-  try {
-    return decodeJsonObject(bytes);
-  } catch (error) {
-    if (!(error instanceof JsonFault)) throw error;
-    throw new Problem('invalid_json', {
-      message: `The body is not usable JSON: ${error.message}.`,
-      details: [{ field: 'body', code: 'invalid_json', message: error.message }],
-    });
-  }
-}
-
-/** Anything of 1 to 64 characters that names a location is looked up; the rest is a field error. */
-function lookedUp(value: unknown): string | undefined {
-  const isName =
-    typeof value === 'string' && value !== '' && [...value].length <= limits.idLengthMax;
-  return isName ? value : undefined;
-}
-
-function keyFilter(request: FastifyRequest): Buffer | undefined {
-  const isPresent = request.headers['idempotency-key'] !== undefined;
-  return isPresent ? hashKey(idempotencyKey(request.headers)) : undefined;
-}
-
-function openCursor(
-  cursors: CursorSealer,
-  scope: Parameters<CursorSealer['open']>[0],
-  cursor: unknown,
-): string | undefined {
+function openCursor(one: Case): string | undefined {
+  const { cursor } = said(one.asked.query);
   if (typeof cursor !== 'string') return undefined;
-  const opened = cursors.open(scope, cursor);
+  const opened = one.api.cursors.open(one.cursorScope, cursor);
   if (opened.kind === 'valid') return opened.after;
   const message =
     opened.kind === 'malformed'
@@ -208,22 +261,7 @@ function openCursor(
   });
 }
 
-function pathId(request: FastifyRequest): string {
-  const { id } = request.params as { id?: string };
-  return id ?? '';
-}
-
 /** Resources with a version of their own are tagged with it. */
 function etagOf(data: object): Record<string, string> {
   return 'version' in data && typeof data.version === 'number' ? { ETag: `"${data.version}"` } : {};
-}
-
-type Attempt<T> = { kind: 'ok'; value: T } | { kind: 'failed'; error: unknown };
-
-function attempt<T>(run: () => T): Attempt<T> {
-  try {
-    return { kind: 'ok', value: run() };
-  } catch (error) {
-    return { kind: 'failed', error };
-  }
 }

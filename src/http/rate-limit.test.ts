@@ -2,15 +2,15 @@
 // judged, and that waiting as told is enough.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Api, newKey } from '../../test/support/api.ts';
-import { startService, type TestService } from '../../test/support/service.ts';
+import { type Api, newKey } from '../../test/kit/api.ts';
+import { type Environment, startEnvironment } from '../../test/kit/environment.ts';
 import { mintToken } from '../access/token.ts';
 
-let service: TestService;
+let service: Environment;
 let merchant: string;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startEnvironment();
   merchant = await service.given.merchant();
 });
 afterAll(() => service.stop());

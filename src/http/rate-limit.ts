@@ -1,26 +1,29 @@
-// Rate limits on the wire (draft-ietf-httpapi-ratelimit-headers). A caller under a limit learns
-// with every answer, whatever it is, how much is left and when all of it will be there again.
+// Rate limits on the wire (draft-ietf-httpapi-ratelimit-headers). Every answer to a caller under a
+// limit says how many requests are left and when all of them will be available again.
 
-import type { LimitState, RateLimiter, Verdict } from '../access/rate/limiter.ts';
+import type { LimitLeft, RateLimiter, Verdict } from '../access/rate/limiter.ts';
 import type { Principal } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
 
-/** What the caller is to be told of its limits. */
+/** What an answer says about the caller's limits. */
 export type LimitHeaders = Readonly<Record<'RateLimit-Policy' | 'RateLimit', string>>;
 
-export interface Judged {
+export interface RateCheck {
   /** Undefined when the credential has no limit, and the merchant's does not refuse. */
   readonly headers: LimitHeaders | undefined;
   readonly refusal: Problem | undefined;
 }
 
-/** A promise only where the database has to be asked. */
-export function judgeRate(limiter: RateLimiter, principal: Principal): Judged | Promise<Judged> {
+/** A promise only when the database has to be asked. */
+export function checkRate(
+  limiter: RateLimiter,
+  principal: Principal,
+): RateCheck | Promise<RateCheck> {
   const verdict = limiter.admit(principal);
-  return verdict instanceof Promise ? verdict.then(judged) : judged(verdict);
+  return verdict instanceof Promise ? verdict.then(checked) : checked(verdict);
 }
 
-function judged({ credential, merchant, retryAfter }: Verdict): Judged {
+function checked({ credential, merchant, retryAfter }: Verdict): RateCheck {
   const headers = headersOf(credential, merchant);
   if (retryAfter === undefined) return { headers, refusal: undefined };
   const whose = merchant === undefined ? 'credential' : 'merchant';
@@ -32,8 +35,8 @@ function judged({ credential, merchant, retryAfter }: Verdict): Judged {
 }
 
 function headersOf(
-  credential: LimitState | undefined,
-  merchant: LimitState | undefined,
+  credential: LimitLeft | undefined,
+  merchant: LimitLeft | undefined,
 ): LimitHeaders | undefined {
   if (merchant === undefined) {
     return (
@@ -50,12 +53,12 @@ function headersOf(
   return { 'RateLimit-Policy': both(policyOf), RateLimit: both(stateOf) };
 }
 
-function policyOf(name: string, { limit }: LimitState): string {
+function policyOf(name: string, { limit }: LimitLeft): string {
   return `"${name}";q=${limit.perMinute};w=60`;
 }
 
-/** `t`: the seconds until everything is there again. */
-function stateOf(name: string, { limit, remaining }: LimitState): string {
+/** `t`: the seconds until all requests are available again. */
+function stateOf(name: string, { limit, remaining }: LimitLeft): string {
   const reset = Math.ceil(((limit.burst - remaining) * 60) / limit.perMinute);
   return `"${name}";r=${remaining};t=${reset}`;
 }

@@ -1,10 +1,9 @@
-// The one renderer of answers: the envelope, X-Request-Id on everything, and every error in one
-// form. What is not a Problem is an unexpected failure: its cause is logged, never sent.
+// Renders all answers: the envelope, X-Request-Id on everything, and every error in one form. What
+// is not a Problem is an unexpected failure: its cause is logged, never sent.
 
 import type { FastifyReply } from 'fastify';
-import { isRetryable, Problem, retryLater } from '../core/problem.ts';
+import { isRetryable, overloaded, Problem, retryLater } from '../core/problem.ts';
 import { DatabaseFailure } from '../core/statement.ts';
-import { overloaded } from '../operations/queue.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -15,7 +14,7 @@ declare module 'fastify' {
 
 export const jsonType = 'application/json; charset=utf-8';
 
-/** Headers of every answer, whoever writes it. */
+/** Headers of every answer. */
 export function commonHeaders(requestId: string): Record<string, string> {
   return {
     'X-Request-Id': requestId,

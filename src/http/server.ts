@@ -1,29 +1,27 @@
-// The HTTP server: contracts in, routes out. The framework routes and reads bodies; everything it
-// would decide by itself about content types, errors or methods is taken over, so that each answer
-// has one form.
+// The HTTP server: makes a route of each contract. The framework finds routes and reads bodies;
+// what it would decide about content types, errors and methods is decided here, so that all answers
+// have one form.
 
 import { METHODS } from 'node:http';
-import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
-import type { Endpoint } from '../core/endpoint.ts';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import type { Endpoint } from '../contract/endpoint.ts';
 import { mintId } from '../core/id.ts';
 import { limits } from '../core/limits.ts';
 import type { Principal } from '../core/principal.ts';
 import { Problem, retryLater } from '../core/problem.ts';
-import type { Mount } from './oauth.ts';
-import { apiPrefix, type Edge, type Handler, handlerOf } from './pipeline.ts';
+import { type Api, apiPrefix, type Handler, handlerOf } from './pipeline.ts';
 import type { LimitHeaders } from './rate-limit.ts';
 import { commonHeaders, problemOf, sendProblem, sendSuccess } from './respond.ts';
-import { hangUpGently } from './wire/hang-up.ts';
+import { closeAfterAnswers, limitConnections } from './wire/connections.ts';
 import { checkMessage, isLiteral } from './wire/message.ts';
-import { answerParserErrors } from './wire/raw.ts';
-import { makeRoom } from './wire/room.ts';
-import { inTurn } from './wire/turn.ts';
+import { answerParserErrors } from './wire/parser-errors.ts';
+import { inOrder } from './wire/pipelining.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Who called, once known: for the log. */
     caller: Principal | undefined;
-    /** What the caller is told of its rate limits, whatever the answer. */
+    /** The rate-limit headers of the answer. */
     limitHeaders: LimitHeaders | undefined;
     /** By `performance.now()`, as is the deadline of what is asked for, once it is known. */
     startedAt: number;
@@ -61,11 +59,18 @@ export interface Site {
   answer(): Promise<{ status: number; type: string; body: string | Buffer; policy?: string }>;
 }
 
+/** A route of OAuth, whose handler writes the whole answer: no envelope, errors of RFC 6749. */
+export interface OAuthRoute {
+  readonly methods: readonly ('GET' | 'HEAD' | 'POST')[];
+  readonly path: string;
+  answer(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
+}
+
 export interface ServerOptions {
-  readonly edge: Edge;
+  readonly api: Api;
   readonly endpoints: readonly Endpoint[];
   readonly sites: readonly Site[];
-  readonly mounts: readonly Mount[];
+  readonly oauthRoutes: readonly OAuthRoute[];
   readonly trustedProxies: readonly string[];
   onRequest(record: RequestRecord): void;
 }
@@ -79,11 +84,11 @@ export interface HttpServer {
 export function createServer(options: ServerOptions): HttpServer {
   const app = fastify({
     logger: false,
-    genReqId: () => mintId('request'),
+    genReqId: () => mintId('req_'),
     requestIdHeader: false,
     bodyLimit: limits.bodyBytesMax,
     trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
-    // A longer path ID is simply one that nobody has.
+    // A longer path ID is an ID that does not exist.
     routerOptions: { maxParamLength: limits.urlBytesMax },
     requestTimeout: limits.requestReceiveTimeout,
     keepAliveTimeout: limits.keepAliveTimeout,
@@ -107,8 +112,8 @@ export function createServer(options: ServerOptions): HttpServer {
   });
   const state = { isDraining: false };
   app.server.maxHeadersCount = 0;
-  makeRoom(app.server);
-  hangUpGently(app.server);
+  limitConnections(app.server);
+  closeAfterAnswers(app.server);
   answerParserErrors(app.server, (problem, requestId) =>
     options.onRequest(rawRecord(problem, requestId)),
   );
@@ -151,20 +156,20 @@ function takeOverRequests(
     // The framework would refuse some types before the credential is judged: 415 before 401.
     request.declaredType = request.raw.headers['content-type'];
     request.raw.headers['content-type'] = 'application/octet-stream';
-    inTurn(request.raw.socket, reply.raw, (refusal) => {
+    inOrder(request.raw.socket, reply.raw, (refusal) => {
       request.startedAt = performance.now();
       done(refusal ?? messageProblem(request));
     });
   });
-  // At the answer, not at the request: one that was under way when draining began must not leave
-  // its connection open behind it.
+  // At the answer, not at the request, because a request that began before draining must close its
+  // connection as well.
   app.addHook('onSend', ({ limitHeaders }, reply, payload, done) => {
     if (limitHeaders !== undefined) void reply.headers(limitHeaders);
     if (state.isDraining) void reply.header('Connection', 'close');
     done(null, payload);
   });
   app.addHook('onResponse', (request, reply, done) => {
-    // What was written past the hook above leaves its connection open as well.
+    // An answer that did not pass the hook above has no `Connection: close`.
     if (state.isDraining) request.raw.socket.end();
     options.onRequest(record(request, reply));
     done();
@@ -179,7 +184,7 @@ function takeOverRequests(
   });
 }
 
-/** What is wrong with a message, whatever it asks for. */
+/** What is wrong with a message, whatever its route. */
 function messageProblem({ raw, routeOptions }: FastifyRequest): Error | undefined {
   try {
     checkMessage(raw);
@@ -199,7 +204,7 @@ function addRoutes(app: FastifyInstance, options: ServerOptions): void {
     const { contract } = endpoint;
     const method = contract.kind === 'write' ? contract.method : 'GET';
     const url = apiPrefix + contract.path.replaceAll(/\{(\w+)\}/g, ':$1');
-    const handler = withinDeadline(handlerOf(options.edge, endpoint));
+    const handler = withinDeadline(handlerOf(options.api, endpoint));
     // GET routes answer HEAD too: the framework adds it.
     app.route({
       method,
@@ -217,7 +222,7 @@ function addRoutes(app: FastifyInstance, options: ServerOptions): void {
     note(site.path, 'GET', 'HEAD');
   }
   for (const [url, methods] of methodsByPath) refuseOtherMethods(app, url, methods, false);
-  for (const { path: url, methods, answer: handler } of options.mounts) {
+  for (const { path: url, methods, answer: handler } of options.oauthRoutes) {
     const method = [...methods];
     app.route({ method, url, handler, exposeHeadRoute: false, config: { isOAuth: true } });
     refuseOtherMethods(app, url, methods, true);
@@ -242,8 +247,8 @@ function refuseOtherMethods(
 }
 
 /**
- * Nobody waits longer than the deadline, whatever the work does. It may still finish. A body that
- * takes its time to arrive takes none of that: it has a limit of its own.
+ * Answers at the deadline, whatever the work does; the work may still finish. The time in which the
+ * body arrives does not count: it has its own limit.
  */
 function withinDeadline(handler: Handler): Handler {
   return async (request) => {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { endpoints } from '../app.ts';
 import { problemKinds } from '../core/problem.ts';
-import type { Edge } from './pipeline.ts';
+import type { Api } from './pipeline.ts';
 import { createServer, type HttpServer } from './server.ts';
 import { sitesOf } from './sites.ts';
 
@@ -13,10 +13,10 @@ let origin: string;
 beforeAll(async () => {
   server = createServer({
     // No page asks anything of it.
-    edge: {} as Edge,
+    api: {} as Api,
     endpoints,
     sites: sitesOf({ endpoints, isReady: () => state.isReady() }),
-    mounts: [],
+    oauthRoutes: [],
     trustedProxies: [],
     onRequest: () => undefined,
   });
@@ -48,23 +48,24 @@ describe('outside the version', () => {
     const { status, headers, text } = await get('/docs');
     expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
     const scripts = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) => address);
-    expect(scripts).toEqual(['data:,', '/docs/scalar.js', '/docs/start.js']);
+    expect(scripts).toEqual(['data:,', '/docs/start.js']);
     const policy = headers.get('content-security-policy') ?? '';
     expect(policy).toContain("default-src 'none'");
     expect(policy).toContain("script-src 'self';");
     expect(policy).toContain("connect-src 'self';");
     expect(policy).not.toMatch(/unsafe-eval|https?:|\*/);
     const start = await get('/docs/start.js');
-    expect(start.text).toContain("url: '/openapi.json'");
-    expect(start.text).toContain('withDefaultFonts: false');
-    expect(start.text).toContain('telemetry: false');
+    expect(start.text).toContain("import { init } from '/docs/redoc.js'");
+    expect(start.text).toContain("init('/openapi.json', { disableTelemetry: true }");
     expect(start.text).not.toMatch(/https?:/);
-    const scalar = await get('/docs/scalar.js');
-    expect([scalar.status, scalar.headers.get('content-type')]).toEqual([
+    const program = await get('/docs/redoc.js');
+    expect([program.status, program.headers.get('content-type')]).toEqual([
       200,
       'text/javascript; charset=utf-8',
     ]);
-    expect(scalar.text).toContain('createApiReference');
+    expect(program.text).toMatch(/export\s*\{[^}]*\binit\b/);
+    expect(program.text).toContain('disableTelemetry');
+    expect(program.text).not.toContain('https://cdn.redoc.ly');
   });
 
   test('/docs/errors explains every code, where doc_url points', async () => {

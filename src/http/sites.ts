@@ -1,9 +1,9 @@
-// What is served outside the version: the document, its pages and the health checks. The pages come
-// from here alone: no font, script or telemetry of anyone else, and a policy that would refuse one.
+// What is served outside the version: the document, its pages and the health checks. The pages load
+// nothing from elsewhere: no font, script or telemetry, and their policy forbids it.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import type { Endpoint } from '../core/endpoint.ts';
+import type { Endpoint } from '../contract/endpoint.ts';
 import { Problem } from '../core/problem.ts';
 import { errorsHtml, errorsPolicy } from './document/errors-page.ts';
 import { documentText, openApiDocument } from './document/openapi.ts';
@@ -12,7 +12,7 @@ import type { Site } from './server.ts';
 
 export interface SitesOptions {
   readonly endpoints: readonly Endpoint[];
-  /** Whether the database answers, its migrations are current, and nobody is draining. */
+  /** Whether the database answers, its migrations are current, and the service is not stopping. */
   isReady(): Promise<boolean>;
 }
 
@@ -22,7 +22,7 @@ export function sitesOf(options: SitesOptions): readonly Site[] {
     page('/openapi.json', jsonType, document),
     page('/docs', htmlType, referencePage, referencePolicy),
     page('/docs/start.js', scriptType, startScript),
-    scalarSite(),
+    referenceProgram(),
     page('/docs/errors', htmlType, errorsHtml(), errorsPolicy),
     page('/healthz', jsonType, '{"status":"ok"}'),
     { path: '/readyz', answer: () => readiness(options) },
@@ -59,26 +59,18 @@ const referencePage = `<!doctype html>
 </head>
 <body>
 <div id="reference"></div>
-<script src="/docs/scalar.js"></script>
-<script src="/docs/start.js"></script>
+<script type="module" src="/docs/start.js"></script>
 </body>
 </html>
 `;
 
-const startScript = `Scalar.createApiReference('#reference', {
-  url: '/openapi.json',
-  withDefaultFonts: false,
-  telemetry: false,
-  agent: { disabled: true },
-  mcp: { disabled: true },
-  hideClientButton: true,
-  showDeveloperTools: 'never',
-});
+const startScript = `import { init } from '/docs/redoc.js';
+init('/openapi.json', { disableTelemetry: true }, document.getElementById('reference'));
 `;
 
 /**
- * Scalar styles its elements inline, which is why styles may be; scripts may not, and nothing is
- * evaluated from text.
+ * Redoc writes styles into the page, so styles may be inline. Scripts may not, nor text that is
+ * evaluated.
  */
 const referencePolicy = [
   "default-src 'none'",
@@ -92,32 +84,23 @@ const referencePolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Beside the built program; run from its sources, where the package manager put it. */
-const scalarFiles = [
-  new URL('./site/scalar.js', import.meta.url),
-  new URL('../../node_modules/@scalar/api-reference/dist/browser/standalone.js', import.meta.url),
-];
+/** `npm run build` puts it there. */
+const programFile = new URL('../../dist/http/redoc.js', import.meta.url);
 
 /**
- * Read once, when somebody first asks, and shared: it is 3.5 MB, and clients that do not read would
- * each hold a copy.
+ * Read at the first request for it, and shared: it has 2.3 MB, and each client that does not read
+ * its answer would hold a copy.
  */
-function scalarSite(): Site {
+function referenceProgram(): Site {
   let script: Promise<Buffer> | undefined;
   return {
-    path: '/docs/scalar.js',
+    path: '/docs/redoc.js',
     answer: async () => {
-      script ??= readScalar().catch((error: unknown) => {
+      script ??= readFile(programFile).catch((error: unknown) => {
         script = undefined;
         throw error;
       });
       return { status: 200, type: scriptType, body: await script };
     },
   };
-}
-
-async function readScalar(): Promise<Buffer> {
-  const file = scalarFiles.find((one) => existsSync(one));
-  if (file === undefined) throw new Problem('not_found');
-  return readFile(file);
 }

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newKey } from '../../test/support/api.ts';
-import { startService, type TestService } from '../../test/support/service.ts';
+import { newKey } from '../../test/kit/api.ts';
+import { type Environment, startEnvironment } from '../../test/kit/environment.ts';
 
-let service: TestService;
+let service: Environment;
 let merchant: string;
 let location: string;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startEnvironment();
   merchant = await service.given.merchant();
   location = await service.given.location(merchant);
 });

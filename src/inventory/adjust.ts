@@ -1,6 +1,8 @@
 // The rule of an adjustment, judged on the locked level: what the target changes, or why it may
-// not. Later commands of the same batch see the level as earlier ones leave it.
+// not. Later writes of the same batch see the level as earlier ones leave it.
 
+import type { BodyOf } from '../contract/contract.ts';
+import type { Decision, Refusal, Write } from '../contract/endpoint.ts';
 import {
   canonicalQuantity,
   decimalPlaces,
@@ -8,20 +10,13 @@ import {
   subtract,
   zero,
 } from '../core/decimal.ts';
-import type { Command, Decision } from '../core/endpoint.ts';
 import { mintIdAfter } from '../core/id.ts';
+import type { CredentialKind } from '../core/principal.ts';
 import type { Detail, ProblemCode } from '../core/problem.ts';
+import type { adjustInventory } from './contract.ts';
 
 /** The body of an adjustment, normalised. */
-export interface Adjust {
-  readonly product_id: string;
-  readonly location_id: string;
-  readonly target_quantity: Quantity;
-  readonly reason: string;
-  readonly expected_quantity: Quantity | null;
-  readonly note: string | null;
-  readonly reference: string | null;
-}
+export type Adjust = BodyOf<typeof adjustInventory>;
 
 export interface LevelRow {
   readonly product_id: string;
@@ -52,8 +47,8 @@ export interface MovementRow {
   readonly sequence: number;
   readonly product_id: string;
   readonly location_id: string;
-  readonly type: string;
-  readonly reason: string;
+  readonly type: 'adjustment';
+  readonly reason: Adjust['reason'];
   readonly quantity_before: string;
   readonly quantity_delta: string;
   readonly quantity_after: string;
@@ -61,15 +56,25 @@ export interface MovementRow {
   readonly reference: string | null;
   readonly operation_id: string;
   readonly credential_id: string;
-  readonly actor_kind: string;
+  readonly actor_kind: CredentialKind;
   readonly application_id: string | null;
   readonly recorded_at: string;
 }
 
 /** A movement to save, with the level as it leaves it. */
 export interface Movement {
+  /** Its place among the movements of its operation, from 1 on. */
+  readonly line: number;
   readonly movement: MovementRow;
   readonly level: LevelRow;
+}
+
+/** A movement with what its level is now. */
+export interface AdjustmentRow extends MovementRow {
+  readonly level_quantity: string;
+  readonly level_sequence: number;
+  readonly level_last_movement_id: string | null;
+  readonly level_updated_at: string | null;
 }
 
 export const levelKey = (pair: { product_id: string; location_id: string }): string =>
@@ -77,10 +82,10 @@ export const levelKey = (pair: { product_id: string; location_id: string }): str
 
 export function decideAdjustment(
   state: InventoryState,
-  command: Command<Adjust>,
+  write: Write<Adjust>,
   now: string,
-): Decision<Movement> {
-  const { body } = command;
+): Decision<AdjustmentRow, Movement> {
+  const { body } = write;
   const refusal = refusalByProduct(state.products.get(body.product_id), body);
   if (refusal !== undefined) return refusal;
   if (!state.activeLocations.has(body.location_id)) {
@@ -99,15 +104,12 @@ export function decideAdjustment(
       current_quantity: current,
     });
   }
-  const change = move(level, current, command, now);
+  const change = move(level, current, write, now);
   state.levels.set(levelKey(body), change.level);
-  return { kind: 'succeeded', resourceId: change.movement.id, change };
+  return { kind: 'succeeded', row: rowOf(change), changes: [change], movements: 1 };
 }
 
-function refusalByProduct(
-  product: ProductRow | undefined,
-  body: Adjust,
-): Decision<never> | undefined {
+function refusalByProduct(product: ProductRow | undefined, body: Adjust): Refusal | undefined {
   if (product === undefined) {
     return refuse('product_not_found', 'product_id', 'names no product');
   }
@@ -131,13 +133,14 @@ function refusalByProduct(
  * The next movement of a level. IDs and times never go back within a level, whatever the clocks of
  * the processes say, so that the order of IDs is the order of sequences.
  */
-function move(level: LevelRow, current: Quantity, command: Command<Adjust>, now: string): Movement {
-  const { body, actor } = command;
-  const id = mintIdAfter('movement', level.last_movement_id ?? undefined);
+function move(level: LevelRow, current: Quantity, write: Write<Adjust>, now: string): Movement {
+  const { body, actor } = write;
+  const id = mintIdAfter('imv_', level.last_movement_id ?? undefined);
   const sequence = level.sequence + 1;
   const recordedAt = level.updated_at !== null && level.updated_at > now ? level.updated_at : now;
   const { product_id, location_id } = body;
   return {
+    line: 1,
     movement: {
       id,
       sequence,
@@ -150,7 +153,7 @@ function move(level: LevelRow, current: Quantity, command: Command<Adjust>, now:
       quantity_after: body.target_quantity,
       note: body.note,
       reference: body.reference,
-      operation_id: command.operationId,
+      operation_id: write.operationId,
       credential_id: actor.credential_id,
       actor_kind: actor.kind,
       application_id: actor.application_id,
@@ -164,6 +167,17 @@ function move(level: LevelRow, current: Quantity, command: Command<Adjust>, now:
       last_movement_id: id,
       updated_at: recordedAt,
     },
+  };
+}
+
+/** As `findAdjustments` reads it. */
+function rowOf({ movement, level }: Movement): AdjustmentRow {
+  return {
+    ...movement,
+    level_quantity: level.quantity,
+    level_sequence: level.sequence,
+    level_last_movement_id: level.last_movement_id,
+    level_updated_at: level.updated_at,
   };
 }
 
@@ -184,6 +198,6 @@ function refuse(
   field: string,
   message: string,
   extra: Record<string, unknown> = {},
-): Decision<never> {
+): Refusal {
   return { kind: 'rejected', code, details: [{ field, code, message, ...extra }] };
 }

@@ -2,9 +2,8 @@
 // (commands). A level has no ID: it is the pair of a product and a location.
 
 import Type from 'typebox';
-import { credentialKinds } from '../access/contract.ts';
-import { collection, member, write } from '../core/contract.ts';
-import { limits } from '../core/limits.ts';
+import { collection, member, write } from '../contract/contract.ts';
+import type { Resource } from '../contract/resource.ts';
 import {
   id,
   idIn,
@@ -14,32 +13,64 @@ import {
   QuantityOut,
   Timestamp,
   text,
-} from '../core/schema.ts';
+} from '../contract/schema.ts';
+import { limits } from '../core/limits.ts';
+import { credentialKinds } from '../core/principal.ts';
+
+export const inventory = {
+  name: 'inventory',
+  description: 'Levels (how much is where), movements (how it came about) and adjustments.',
+  noun: 'inventory_movement',
+  prefix: 'imv_',
+  path: '/inventory/movements/{id}',
+  scopes: ['inventory.read', 'inventory.write'],
+  operationTypes: ['inventory.adjust'],
+  tables: [
+    {
+      name: 'inventory_levels',
+      updates: ['quantity', 'sequence', 'last_movement_id', 'updated_at'],
+    },
+    { name: 'inventory_movements', updates: [] },
+  ],
+  example: {
+    application_id: null,
+    expected_quantity: '10',
+    note: 'Counted twice.',
+    quantity: '12.5',
+    quantity_after: '12.5',
+    quantity_before: '10',
+    quantity_delta: '2.5',
+    reference: 'count-2026-01',
+    sequence: 2,
+    target_quantity: '12.5',
+    version: 2,
+  },
+} as const satisfies Resource;
 
 const reasons = ['stock_count', 'external_adjustment', 'correction'] as const;
 
-const productFilter = Type.Array(idIn('product', 'A product.'), {
+const productFilter = Type.Array(idIn('prod_', 'A product.'), {
   maxItems: limits.productFiltersMax,
   description: 'Only these products. Repeat the parameter for each; unknown ones give no row.',
 });
 
 const Level = Type.Object(
   {
-    product_id: id('product', 'The product.'),
-    location_id: id('location', 'The location.'),
+    product_id: id('prod_', 'The product.'),
+    location_id: id('loc_', 'The location.'),
     quantity: QuantityOut('The quantity on hand.'),
     version: Type.Integer({ minimum: 1, description: 'The sequence of the last movement.' }),
-    last_movement_id: id('movement', 'The movement that made it so.'),
+    last_movement_id: id('imv_', 'The movement that made it so.'),
     updated_at: Timestamp('When that movement was recorded.'),
   },
   { $id: 'InventoryLevel', description: 'How much of a product is at a location.' },
 );
 
 const movementMembers = {
-  id: id('movement', 'Within a level, the order of IDs is the order of sequences.'),
+  id: id('imv_', 'Within a level, the order of IDs is the order of sequences.'),
   sequence: Type.Integer({ minimum: 1, description: 'Per level, from 1, without gaps.' }),
-  product_id: id('product', 'The product.'),
-  location_id: id('location', 'The location.'),
+  product_id: id('prod_', 'The product.'),
+  location_id: id('loc_', 'The location.'),
   type: oneOf(['adjustment'], 'What kind of movement.'),
   reason: oneOf(reasons, 'Why.'),
   quantity_before: QuantityOut('The quantity before.'),
@@ -47,12 +78,12 @@ const movementMembers = {
   quantity_after: QuantityOut('The quantity after.'),
   note: nullable(Type.String({ description: 'What the caller noted.' })),
   reference: nullable(Type.String({ description: "The caller's own reference." })),
-  operation_id: id('operation', 'The write that recorded it.'),
+  operation_id: id('op_', 'The write that recorded it.'),
   actor: Type.Object(
     {
-      credential_id: id('credential', 'The credential.'),
+      credential_id: id('cred_', 'The credential.'),
       kind: oneOf(credentialKinds, 'Its kind.'),
-      application_id: nullable(id('application', 'The OAuth application.')),
+      application_id: nullable(id('app_', 'The OAuth application.')),
     },
     { description: 'Who recorded it.' },
   ),
@@ -73,13 +104,14 @@ const Adjustment = Type.Object(
 );
 
 export const listLevels = collection({
+  resource: inventory,
   name: 'inventory.levels.list',
   path: '/inventory/levels',
   summary: 'List the levels at a location',
   description: 'By product ID. A pair that never moved is not listed and counts as 0.',
   scope: 'inventory.read',
   query: Type.Object({
-    location_id: idIn('location', 'The location; it must be granted.'),
+    location_id: idIn('loc_', 'The location; it must be granted.'),
     product_id: Type.Optional(productFilter),
     updated_after: Type.Optional(Timestamp('Only levels that changed at or after this.')),
   }),
@@ -88,16 +120,17 @@ export const listLevels = collection({
 });
 
 export const listMovements = collection({
+  resource: inventory,
   name: 'inventory.movements.list',
   path: '/inventory/movements',
   summary: 'List movements',
   description: 'Newest first, at all granted locations unless one is named.',
   scope: 'inventory.read',
   query: Type.Object({
-    location_id: Type.Optional(idIn('location', 'Only at this location; it must be granted.')),
+    location_id: Type.Optional(idIn('loc_', 'Only at this location; it must be granted.')),
     product_id: Type.Optional(productFilter),
     reason: Type.Optional(oneOf(reasons, 'Only with this reason.')),
-    operation_id: Type.Optional(idIn('operation', 'Only of this operation.')),
+    operation_id: Type.Optional(idIn('op_', 'Only of this operation.')),
     recorded_after: Type.Optional(Timestamp('Only recorded at or after this.')),
     recorded_before: Type.Optional(Timestamp('Only recorded before this.')),
     order: Type.Optional(oneOf(['desc', 'asc'], 'Newest first (desc, the default) or oldest.')),
@@ -107,6 +140,7 @@ export const listMovements = collection({
 });
 
 export const getMovement = member({
+  resource: inventory,
   name: 'inventory.movements.get',
   path: '/inventory/movements/{id}',
   summary: 'Read a movement',
@@ -117,6 +151,7 @@ export const getMovement = member({
 });
 
 export const listProductLevels = collection({
+  resource: inventory,
   name: 'products.levels.list',
   path: '/products/{id}/levels',
   summary: 'Find where a product is',
@@ -128,6 +163,7 @@ export const listProductLevels = collection({
 });
 
 export const adjustInventory = write({
+  resource: inventory,
   name: 'inventory.adjust',
   method: 'POST',
   path: '/inventory/adjustments',
@@ -135,8 +171,8 @@ export const adjustInventory = write({
   description: 'The target is absolute, not a delta. A target that changes nothing is refused.',
   scope: 'inventory.write',
   body: Type.Object({
-    product_id: idIn('product', 'The product.'),
-    location_id: idIn('location', 'The location; it must be granted.'),
+    product_id: idIn('prod_', 'The product.'),
+    location_id: idIn('loc_', 'The location; it must be granted.'),
     target_quantity: QuantityIn('What the quantity shall be.'),
     reason: oneOf(reasons, 'Why.'),
     expected_quantity: Type.Optional(
@@ -146,8 +182,6 @@ export const adjustInventory = write({
     reference: Type.Optional(nullable(text('text', { max: 255 }, 'Your own reference.'))),
   }),
   data: Adjustment,
-  memberPath: '/inventory/movements/{id}',
-  resourceType: 'inventory_movement',
   problems: [
     'location_not_granted',
     'product_not_found',

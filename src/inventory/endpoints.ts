@@ -1,19 +1,22 @@
 // The endpoints of inventory: which contract, which functions.
 
-import { canonicalQuantity } from '../core/decimal.ts';
+import { rowsOf } from '../contract/columns.ts';
+import type { DataOf } from '../contract/contract.ts';
 import type {
   CollectionEndpoint,
-  Command,
   Endpoint,
   MemberEndpoint,
+  Write,
   WriteEndpoint,
-} from '../core/endpoint.ts';
-import { fetchSize, rowsOf, takePage } from '../core/page.ts';
+} from '../contract/endpoint.ts';
+import { fetchSize, takePage } from '../contract/page.ts';
+import { canonicalQuantity } from '../core/decimal.ts';
 import type { Principal } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
 import { productExists } from '../products/store.ts';
 import {
   type Adjust,
+  type AdjustmentRow,
   decideAdjustment,
   type InventoryState,
   type LevelRow,
@@ -26,21 +29,16 @@ import * as contract from './contract.ts';
 import * as read from './read-store.ts';
 import * as store from './store.ts';
 
-const adjust: WriteEndpoint<Adjust, InventoryState, Movement, read.AdjustmentRow> = {
+const adjust: WriteEndpoint<
+  typeof contract.adjustInventory,
+  InventoryState,
+  AdjustmentRow,
+  Movement
+> = {
   contract: contract.adjustInventory,
   load: loadAdjustments,
   decide: decideAdjustment,
-  save: (changes) => [
-    store.saveLevels(lastLevels(changes)),
-    store.saveMovements(changes.map((change) => change.movement)),
-  ],
-  row: ({ movement, level }) => ({
-    ...movement,
-    level_quantity: level.quantity,
-    level_sequence: level.sequence,
-    level_last_movement_id: level.last_movement_id ?? '',
-    level_updated_at: level.updated_at ?? '',
-  }),
+  save: (changes) => [store.saveLevels(lastLevels(changes)), store.saveMovements(changes)],
   find: read.findAdjustments,
   present: presentAdjustment,
 };
@@ -117,13 +115,13 @@ export const inventoryEndpoints: readonly Endpoint[] = [
   adjust,
 ];
 
-function loadAdjustments(commands: readonly Command<Adjust>[]) {
+function loadAdjustments(writes: readonly Write<Adjust>[]) {
   return {
     statements: [
-      store.shareLocations(commands),
-      store.createLevels(commands),
-      store.lockLevels(commands),
-      store.findProducts(commands),
+      store.shareLocations(writes),
+      store.createLevels(writes),
+      store.lockLevels(writes),
+      store.findProducts(writes),
     ],
     state([locations = [], , levels = [], products = []]: readonly (readonly unknown[])[]) {
       const active = (locations as { id: string; status: string }[]).filter(
@@ -143,11 +141,11 @@ function lastLevels(changes: readonly Movement[]): LevelRow[] {
   return [...new Map(changes.map(({ level }) => [levelKey(level), level])).values()];
 }
 
-function locationsOf(principal: Principal): read.Locations {
+function locationsOf(principal: Principal): read.VisibleLocations {
   return principal.locations === 'all' ? null : principal.locations;
 }
 
-function presentMovement(row: MovementRow): object {
+function presentMovement(row: MovementRow): DataOf<typeof contract.getMovement> {
   return {
     id: row.id,
     sequence: row.sequence,
@@ -170,18 +168,19 @@ function presentMovement(row: MovementRow): object {
   };
 }
 
-function presentLevel(row: LevelRow): object {
+function presentLevel(row: LevelRow): DataOf<typeof contract.listLevels> {
   return {
     product_id: row.product_id,
     location_id: row.location_id,
     quantity: canonicalQuantity(row.quantity),
     version: row.sequence,
-    last_movement_id: row.last_movement_id,
-    updated_at: row.updated_at,
+    // Of a level that never moved both are null, and it is shown nowhere.
+    last_movement_id: row.last_movement_id ?? '',
+    updated_at: row.updated_at ?? '',
   };
 }
 
-function presentAdjustment(row: read.AdjustmentRow): object {
+function presentAdjustment(row: AdjustmentRow): DataOf<typeof contract.adjustInventory> {
   const level: LevelRow = {
     product_id: row.product_id,
     location_id: row.location_id,

@@ -1,15 +1,17 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startService, type TestService } from '../../test/support/service.ts';
+import { type Environment, startEnvironment } from '../../test/kit/environment.ts';
 import { connectDatabase } from '../database/connect.ts';
 
-let service: TestService;
+let service: Environment;
+let earlier: string;
 let merchant: string;
 let product: string;
 let location: string;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startEnvironment();
+  earlier = await service.given.merchant();
   merchant = await service.given.merchant();
   location = await service.given.location(merchant);
   product = await service.given.product(merchant, { precision: 3 });
@@ -39,6 +41,7 @@ const movement = (members: Record<string, string>) => {
     quantity_delta: '1',
     quantity_after: '10.125',
     operation_id: "'op_x'",
+    line: '1',
     credential_id: "'cred_x'",
     actor_kind: "'personal_access_token'",
     recorded_at: 'now()',
@@ -91,10 +94,7 @@ describe('not even by the hand of the owner can it be committed that', () => {
       'an operation gets another outcome',
       () => "update operations set resource_id = 'imv_other' where status = 'succeeded'",
     ],
-    [
-      'an operation is released',
-      () => "update operations set status = 'claimed', resource_id = null",
-    ],
+    ['an operation is changed in any way', () => "update operations set request_id = 'req_x'"],
     ['an operation is deleted', () => 'delete from operations'],
     ['a product with levels is deleted', () => `delete from products where id = '${product}'`],
   ];
@@ -180,37 +180,163 @@ describe('the service’s role', () => {
   });
 });
 
-describe('a movement is committed only under the operation that names it', () => {
-  const id = 'imv_by_hand';
+describe('an operation and its movements are committed only together', () => {
+  const op = `op_${'0'.repeat(26)}`;
 
-  /** The next movement of the level as the owner's own transaction, with all that it needs. */
-  const byHand = (operation: string, of = merchant) =>
-    service.db.sql(`
-      insert into operations (merchant_id, id, credential_id, type, key_hash, fingerprint,
-        fingerprint_version, status, resource_id, request_id, created_at)
-      values ('${of}', 'op_named', 'cred_x', 'inventory.adjust', sha256('key'), sha256('body'),
-        1, 'succeeded', '${id}', 'req_x', now());
-      update inventory_levels set quantity = 10.125, sequence = 4, last_movement_id = '${id}'
-        where product_id = '${product}';
-      ${movement({ id: `'${id}'`, operation_id: operation })}`);
-
-  test.each([
-    ['there is none', "'op_none'"],
-    ['one that names another', '(select max(id) from operations where id <> $$op_named$$)'],
-  ])('not when %s', async (_, operation) => {
-    await expect(byHand(operation)).rejects.toThrow(/its operation does not name/);
+  // Two other merchants, one on either side in the order of IDs, have an operation with this ID.
+  beforeAll(async () => {
+    for (const of of [earlier, await service.given.merchant()]) {
+      const pair = [await service.given.product(of), await service.given.location(of)];
+      const [product_id, location_id] = pair.map((id) => `'${id}'`) as [string, string];
+      const at = { merchant_id: `'${of}'`, product_id, location_id };
+      await service.db.sql(`
+        ${operation({ merchant_id: at.merchant_id })}
+        insert into inventory_levels (merchant_id, product_id, location_id, quantity, sequence,
+          last_movement_id, updated_at) values (${Object.values(at).join(', ')}, 2, 2, 'imv_hand_2',
+          now());
+        ${lines([
+          { ...at, sequence: '1', quantity_before: '0', quantity_after: '1' },
+          { ...at, sequence: '2', quantity_before: '1', quantity_after: '2' },
+        ])}`);
+    }
   });
 
-  test('not when another merchant’s names it', async () => {
-    const other = await service.given.merchant();
-    await expect(byHand("'op_named'", other)).rejects.toThrow(/its operation does not name/);
+  const operation = (members: Record<string, string> = {}) => {
+    const columns = {
+      merchant_id: `'${merchant}'`,
+      id: `'${op}'`,
+      credential_id: "'cred_x'",
+      type: "'inventory.adjust'",
+      key_hash: "sha256('key')",
+      fingerprint: "sha256('body')",
+      fingerprint_version: '1',
+      status: "'succeeded'",
+      resource_id: "'imv_hand_1'",
+      movements: '2',
+      request_id: "'req_x'",
+      created_at: 'now()',
+      ...members,
+    };
+    return `insert into operations (${Object.keys(columns).join(', ')})
+      values (${Object.values(columns).join(', ')});`;
+  };
+
+  /** The next movements of the level, as lines of one operation. */
+  const lines = (members: readonly Record<string, string>[]) =>
+    members
+      .map((one, index) =>
+        movement({
+          id: `'imv_hand_${index + 1}'`,
+          sequence: String(4 + index),
+          quantity_before: String(9.125 + index),
+          quantity_after: String(10.125 + index),
+          operation_id: `'${op}'`,
+          line: String(index + 1),
+          ...one,
+        }),
+      )
+      .join(';\n');
+
+  const level = (count: number) => `
+    update inventory_levels set quantity = ${9.125 + count}, sequence = ${3 + count},
+      last_movement_id = 'imv_hand_${count}' where product_id = '${product}';`;
+
+  /** As the owner's own transaction, with all else that it needs. */
+  const byHand = (of: string, movements: readonly Record<string, string>[]) =>
+    service.db.sql(`${of} ${movements.length > 0 ? level(movements.length) : ''}
+      ${lines(movements)}`);
+
+  const unnamed = /its operation does not name/;
+  const missing = /fewer movements than it says/;
+  const two = [{}, {}];
+
+  const cases: [string, () => string, Record<string, string>[], RegExp][] = [
+    ['not when there is no operation, or another merchant’s', () => '', two, unnamed],
+    [
+      'not when it was rejected',
+      () =>
+        operation({
+          status: "'rejected'",
+          resource_id: 'null',
+          error_code: "'inventory_no_change'",
+          error_details: "'[]'",
+          movements: '0',
+        }),
+      two,
+      unnamed,
+    ],
+    [
+      'not when its type moves nothing',
+      () => operation({ type: "'products.create'" }),
+      two,
+      unnamed,
+    ],
+    [
+      'not when its first line is not what it names',
+      () => operation(),
+      [{ id: "'imv_x'" }, {}],
+      unnamed,
+    ],
+    ['not when there are more than it says', () => operation({ movements: '1' }), two, unnamed],
+    ['not when it says none and there is one', () => operation({ movements: '0' }), [{}], unnamed],
+    ['not when there are fewer than it says', () => operation(), [{}], missing],
+    ['not when it says some and there is none', () => operation(), [], missing],
+    ['not when a line is left out', () => operation(), [{}, { line: '3' }], unnamed],
+    [
+      'not when the first line is left out',
+      () => operation(),
+      [{ line: '2' }],
+      /without the line before it/,
+    ],
+    [
+      'not when a line is left out of as many as it says',
+      () => operation({ movements: '3' }),
+      [{}, { line: '3' }],
+      /without the line before it/,
+    ],
+    ['not when a line is there twice', () => operation(), [{}, { line: '1' }], /_line/],
+  ];
+  test.each(cases)('%s', async (_name, of, movements, refusal) => {
+    await expect(byHand(of(), movements)).rejects.toThrow(refusal);
+  });
+
+  test('not when a rejected one says that it moved something', async () => {
+    const rejected = {
+      status: "'rejected'",
+      resource_id: 'null',
+      error_code: "'inventory_no_change'",
+      error_details: "'[]'",
+    };
+    await expect(byHand(operation(rejected), [])).rejects.toThrow(/check/);
   });
 
   // Last: the level moves.
-  test('and then it is', async () => {
-    await byHand("'op_named'");
-    expect(await service.db.sql(`select id from inventory_movements where id = '${id}'`)).toEqual([
-      { id },
-    ]);
+  test('and then they are, and are found by the operation, in one page or in two', async () => {
+    await byHand(operation(), two);
+    const { token } = await service.given.credential(merchant);
+    const path = `/inventory/movements?operation_id=${op}&order=asc`;
+    const all = await service.api.as(token).get(path);
+    const ids = (answer: typeof all) => answer.body.data.map(({ id }: { id: string }) => id);
+    expect(ids(all)).toEqual(['imv_hand_1', 'imv_hand_2']);
+    const first = await service.api.as(token).get(`${path}&limit=1`);
+    const cursor = encodeURIComponent(first.body.meta.next_cursor);
+    const second = await service.api.as(token).get(`${path}&limit=1&cursor=${cursor}`);
+    expect([ids(first), ids(second)]).toEqual([['imv_hand_1'], ['imv_hand_2']]);
+  });
+
+  test('and later none is added to an operation that has all of its own', async () => {
+    const more = movement({
+      id: "'imv_hand_3'",
+      sequence: '6',
+      quantity_before: '11.125',
+      quantity_after: '12.125',
+      operation_id: `'${op}'`,
+      line: '3',
+    });
+    const moved = service.db.sql(`
+      update inventory_levels set quantity = 12.125, sequence = 6, last_movement_id = 'imv_hand_3'
+        where product_id = '${product}';
+      ${more}`);
+    await expect(moved).rejects.toThrow(unnamed);
   });
 });

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { DatabaseProxy } from '../../test/support/proxy.ts';
-import { startNode, startService, type TestService } from '../../test/support/service.ts';
+import { type Environment, startEnvironment, startNode } from '../../test/kit/environment.ts';
+import { DatabaseProxy } from '../../test/kit/proxy.ts';
 
-let service: TestService;
+let service: Environment;
 let proxy: DatabaseProxy;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startEnvironment();
   proxy = new DatabaseProxy(service.db.serviceUrl);
   await proxy.listen();
 });

@@ -1,11 +1,11 @@
 // The statements that read levels and movements. Every walk follows an index that ends in its sort
 // key, so that a page costs its own length wherever it lies.
 
+import { type ByColumn, byColumn } from '../contract/columns.ts';
 import { idCeiling, idFloor, lookupId } from '../core/id.ts';
-import { type ByColumn, byColumn } from '../core/page.ts';
 import type { GrantedLocationId, MerchantId } from '../core/principal.ts';
 import type { Statement } from '../core/statement.ts';
-import type { LevelRow, MovementRow } from './adjust.ts';
+import type { AdjustmentRow, LevelRow, MovementRow } from './adjust.ts';
 
 const movementColumns = `m.id, m.sequence, m.product_id, m.location_id, m.type, m.reason,
   m.quantity_before::text as quantity_before, m.quantity_delta::text as quantity_delta,
@@ -25,14 +25,6 @@ const levelColumns = `v.product_id, v.location_id, v.quantity::text as quantity,
 const levelNames = [
   ...['product_id', 'location_id', 'quantity', 'sequence', 'last_movement_id', 'updated_at'],
 ];
-
-/** A movement with what its level is now. */
-export interface AdjustmentRow extends MovementRow {
-  readonly level_quantity: string;
-  readonly level_sequence: number;
-  readonly level_last_movement_id: string;
-  readonly level_updated_at: string;
-}
 
 /** Movements by ID, each with its current level: what a replay shows. */
 export function findAdjustments(
@@ -56,7 +48,7 @@ export function findAdjustments(
 export function findMovements(
   merchant: MerchantId,
   ids: readonly string[],
-  locations: Locations,
+  locations: VisibleLocations,
 ): Statement<MovementRow> {
   return {
     name: 'find_movements',
@@ -69,11 +61,11 @@ export function findMovements(
 }
 
 /** Granted locations, or null for all of the merchant's. */
-export type Locations = readonly GrantedLocationId[] | null;
+export type VisibleLocations = readonly GrantedLocationId[] | null;
 
 export interface MovementFilter {
   readonly merchant: MerchantId;
-  readonly locations: Locations;
+  readonly locations: VisibleLocations;
   readonly products: readonly string[] | undefined;
   readonly reason: string | undefined;
   readonly operation: string | undefined;
@@ -86,13 +78,15 @@ export interface MovementFilter {
 
 /**
  * Where the rows of a list come from. Each is walked along an index that ends in the ID, so that a
- * page costs its own length wherever it lies; several walks are merged. The bounds of a level are
- * rows: told that product and location are equal, the database believes that a level has one or two
- * movements, like most, and a page of one that had 20,000 read and sorted them all.
+ * page costs its own length wherever it lies; several walks are merged. All movements of an
+ * operation are read, and sorted. The bounds of a level, and of an operation, are rows: told that
+ * product and location are equal, the database believes that a level has one or two movements, like
+ * most, and a page of one that had 20,000 read and sorted them all.
  */
 const movementSources = {
-  operation: `(select * from inventory_movements m where m.merchant_id = $1 and m.id =
-    (select resource_id from operations where merchant_id = $1 and id = $8)) m where %WHERE%`,
+  operation: `(select * from inventory_movements m where m.merchant_id = $1
+      and (m.operation_id, m.line) > ($8, 0) and (m.operation_id, m.line) < ($8, 2147483647)
+    order by m.operation_id, m.line) m where %WHERE%`,
   products: `(select product_id, location_id from inventory_levels where merchant_id = $1
       and product_id = any ($3) and ($2::text[] is null or location_id = any ($2))) v
     cross join lateral (select * from inventory_movements m where m.merchant_id = $1
@@ -121,10 +115,12 @@ export function listMovements(filter: MovementFilter): Statement<ByColumn<Moveme
     .replace('%WHERE%', movementConditions)
     .replace('%FILTERS%', movementFilters)
     .replaceAll('%ORDER%', order);
-  const low = [idFloor('movement', recordedAfter), order === 'asc' ? after : undefined];
-  const high = [idCeiling('movement', recordedBefore), order === 'desc' ? after : undefined];
+  const low = [idFloor('imv_', recordedAfter), order === 'asc' ? after : undefined];
+  const high = [idCeiling('imv_', recordedBefore), order === 'desc' ? after : undefined];
   return {
-    name: `list_movements_${source}_${order}`,
+    // Planned anew with filters: among ten million movements, one plan for any times read 220,000
+    // blocks, in 24 s, for a page that takes 8 blocks and 0.2 ms.
+    name: isUnfiltered(filter) ? `list_movements_${source}_${order}` : '',
     text: `
       select ${byColumn(movementNames)} from (
         select ${movementColumns} from ${from} order by m.id ${order} limit $9) m`,
@@ -143,7 +139,7 @@ export function listMovements(filter: MovementFilter): Statement<ByColumn<Moveme
   };
 }
 
-/** Kept apart, with the limit in its text: the database plans the one above anew each time. */
+/** A text of its own without filters, with the limit in it, because these decide the plan. */
 function walkMovements(filter: MovementFilter): Statement<ByColumn<MovementRow>> {
   const { merchant, order, after, limit } = filter;
   const start = order === 'asc' ? 'm.id > $2' : 'm.id < $2';
@@ -169,7 +165,7 @@ function movementSource(filter: MovementFilter): keyof typeof movementSources {
 
 /**
  * The levels at one location by product. A level with sequence 0 never moved and is not shown. The
- * limit stands in the text, or the database plans each page anew. Filters have texts of their own:
+ * limit stands in the text, because it decides the plan. Filters have texts of their own:
  * with `$5 is null or …` in one for all, a hundred products were sought in every level there is.
  */
 export function listLevels(filter: {
@@ -186,10 +182,11 @@ export function listLevels(filter: {
     return { name: `list_levels_${limit}`, text: levelsAt(String(limit), ''), values: walk };
   }
   const since = [...walk, updatedAfter ?? '-infinity', limit];
+  // Planned anew with a time: one plan for any took twice as long where few levels have changed.
   return products === undefined
-    ? { name: 'list_levels_since', text: levelsAt('$5', changedSince), values: since }
+    ? { name: '', text: levelsAt('$5', changedSince), values: since }
     : {
-        name: 'list_levels_of_products',
+        name: updatedAfter === undefined ? 'list_levels_of_products' : '',
         text: levelsAt('$5', `${changedSince} and v.product_id = any ($6)`),
         values: [...since, products.map(lookupId)],
       };
@@ -208,7 +205,7 @@ const levelsAt = (limit: string, conditions: string) => `
 export function listProductLevels(filter: {
   merchant: MerchantId;
   product: string;
-  locations: Locations;
+  locations: VisibleLocations;
   after: string | undefined;
   limit: number;
 }): Statement<ByColumn<LevelRow>> {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Answer, Api } from '../../test/support/api.ts';
-import { startService, type TestService } from '../../test/support/service.ts';
+import type { Answer, Api } from '../../test/kit/api.ts';
+import { type Environment, startEnvironment } from '../../test/kit/environment.ts';
 
-let service: TestService;
+let service: Environment;
 let api: Api;
 let merchant: string;
 let store: string;
@@ -10,7 +10,7 @@ let warehouse: string;
 let products: string[];
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startEnvironment();
   merchant = await service.given.merchant();
   store = await service.given.location(merchant);
   warehouse = await service.given.location(merchant);

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Answer, type Api, newKey } from '../../test/support/api.ts';
-import { startService, type TestService } from '../../test/support/service.ts';
+import { type Answer, type Api, newKey } from '../../test/kit/api.ts';
+import { type Environment, startEnvironment } from '../../test/kit/environment.ts';
 import { mintId } from '../core/id.ts';
 
-let service: TestService;
+let service: Environment;
 let merchant: string;
 let location: string;
 let api: Api;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startEnvironment();
   merchant = await service.given.merchant();
   location = await service.given.location(merchant);
   api = service.api.as((await service.given.credential(merchant)).token);
@@ -150,7 +150,7 @@ describe('an expected quantity', () => {
 
 describe('an adjustment is refused, bound to its key,', () => {
   const refusals = [
-    ['product_not_found', 'product_id', async () => mintId('product')],
+    ['product_not_found', 'product_id', async () => mintId('prod_')],
     [
       'product_not_found',
       'product_id',

@@ -2,22 +2,22 @@
 // locations, by (merchant, location); then level creation, then levels, both by (merchant, product,
 // location). Products are read without a lock, after the levels are locked.
 
-import type { Command } from '../core/endpoint.ts';
+import type { Write } from '../contract/endpoint.ts';
 import { lookupId } from '../core/id.ts';
 import type { SetStatement } from '../core/statement.ts';
-import type { Adjust, LevelRow, MovementRow, ProductRow } from './adjust.ts';
+import type { Adjust, LevelRow, Movement, ProductRow } from './adjust.ts';
 
-/** The levels that commands name. */
-function pairs(commands: readonly Command<Adjust>[]): object[] {
-  return commands.map(({ body }) => ({
+/** The levels that writes name. */
+function pairs(writes: readonly Write<Adjust>[]): object[] {
+  return writes.map(({ body }) => ({
     product_id: lookupId(body.product_id),
     location_id: lookupId(body.location_id),
   }));
 }
 
 /** Each ID once: batches often name one location. */
-function idsOf(commands: readonly Command<Adjust>[], field: 'product_id' | 'location_id') {
-  return [...new Set(commands.map(({ body }) => lookupId(body[field])))].map((id) => ({ id }));
+function idsOf(writes: readonly Write<Adjust>[], field: 'product_id' | 'location_id') {
+  return [...new Set(writes.map(({ body }) => lookupId(body[field])))].map((id) => ({ id }));
 }
 
 const asked = 'json_to_recordset($1) as a (merchant_id text, product_id text, location_id text)';
@@ -32,7 +32,7 @@ const askedIds =
  * changes several locations waits in theirs.
  */
 export function shareLocations(
-  commands: readonly Command<Adjust>[],
+  writes: readonly Write<Adjust>[],
 ): SetStatement<{ id: string; status: string }> {
   return {
     name: 'share_locations',
@@ -45,7 +45,7 @@ export function shareLocations(
         select l.merchant_id, l.id, l.status from locations l
         where l.merchant_id = a.merchant_id and l.id = a.id
         limit 1 for key share) l`,
-    records: idsOf(commands, 'location_id'),
+    records: idsOf(writes, 'location_id'),
   };
 }
 
@@ -54,27 +54,29 @@ export function shareLocations(
  * takes a key share lock on the product, which a change of its status or unit waits for. What is
  * there already is left out first: nearly all of them, and the joins would cost 13 µs for each.
  */
-export function createLevels(commands: readonly Command<Adjust>[]): SetStatement {
+export function createLevels(writes: readonly Write<Adjust>[]): SetStatement {
   return {
     name: 'create_levels',
     text: `
       insert into inventory_levels (merchant_id, product_id, location_id)
       select p.merchant_id, p.id, l.id
       from (
-        select distinct a.merchant_id, a.product_id, a.location_id from ${asked}
+        select distinct a ->> 'merchant_id' as merchant_id, a ->> 'product_id' as product_id,
+          a ->> 'location_id' as location_id
+        from json_array_elements($1) a
         where not exists (
-          select from inventory_levels v where v.merchant_id = a.merchant_id
-            and v.product_id = a.product_id and v.location_id = a.location_id)) a
+          select from inventory_levels v where v.merchant_id = a ->> 'merchant_id'
+            and v.product_id = a ->> 'product_id' and v.location_id = a ->> 'location_id')) a
       join products p on p.merchant_id = a.merchant_id and p.id = a.product_id
       join locations l on l.merchant_id = a.merchant_id and l.id = a.location_id
       order by p.merchant_id, p.id, l.id
       on conflict do nothing`,
-    records: pairs(commands),
+    records: pairs(writes),
   };
 }
 
 /** Locks the levels, in order, and reads them as they are once locked. */
-export function lockLevels(commands: readonly Command<Adjust>[]): SetStatement<LevelRow> {
+export function lockLevels(writes: readonly Write<Adjust>[]): SetStatement<LevelRow> {
   return {
     name: 'lock_levels',
     text: `
@@ -85,17 +87,17 @@ export function lockLevels(commands: readonly Command<Adjust>[]): SetStatement<L
         select a.merchant_id, a.product_id, a.location_id from ${asked})
       order by v.merchant_id, v.product_id, v.location_id
       for no key update of v`,
-    records: pairs(commands),
+    records: pairs(writes),
   };
 }
 
-export function findProducts(commands: readonly Command<Adjust>[]): SetStatement<ProductRow> {
+export function findProducts(writes: readonly Write<Adjust>[]): SetStatement<ProductRow> {
   return {
     name: 'find_products_to_adjust',
     text: `
       select p.merchant_id, p.id, p.status, p.inventory_tracked, p.unit_precision
       from products p where (p.merchant_id, p.id) in ${askedIds}`,
-    records: idsOf(commands, 'product_id'),
+    records: idsOf(writes, 'product_id'),
   };
 }
 
@@ -114,17 +116,17 @@ export function saveLevels(levels: readonly LevelRow[]): SetStatement {
   };
 }
 
-export function saveMovements(movements: readonly MovementRow[]): SetStatement {
+export function saveMovements(changes: readonly Movement[]): SetStatement {
   return {
     name: 'save_movements',
     text: `
       insert into inventory_movements (merchant_id, id, product_id, location_id, sequence, type,
         reason, quantity_before, quantity_delta, quantity_after, note, reference, operation_id,
-        credential_id, actor_kind, application_id, recorded_at)
+        line, credential_id, actor_kind, application_id, recorded_at)
       select merchant_id, id, product_id, location_id, sequence, type, reason, quantity_before,
-        quantity_delta, quantity_after, note, reference, operation_id, credential_id, actor_kind,
-        application_id, recorded_at
+        quantity_delta, quantity_after, note, reference, operation_id, line, credential_id,
+        actor_kind, application_id, recorded_at
       from json_populate_recordset(null::inventory_movements, $1)`,
-    records: movements,
+    records: changes.map(({ line, movement }) => ({ ...movement, line })),
   };
 }

@@ -72,7 +72,7 @@ export function walkMovements(
     name: '',
     text: `
       with chunk as materialized (
-        select m.product_id, m.location_id, m.sequence, m.id, m.operation_id, m.recorded_at,
+        select m.product_id, m.location_id, m.sequence, m.id, m.operation_id, m.line, m.recorded_at,
           m.quantity_before, m.quantity_delta, m.quantity_after
         from inventory_movements m
         where m.merchant_id = $1
@@ -131,11 +131,10 @@ const movementDifferences = `
       w.previous_id is null and not exists (select from inventory_levels v
         where v.merchant_id = $1 and v.product_id = w.product_id and v.location_id = w.location_id)
         as is_without_level,
-      case when o.resource_id <> w.id then exists (select from inventory_movements n
-        where n.merchant_id = $1 and n.id = o.resource_id and n.operation_id = o.id) end
-        as is_second
+      w.line < 1 or w.line > o.movements as is_no_line, o.movements,
+      w.line = 1 and o.resource_id <> w.id as is_not_named
     from walked w
-    left join lateral (select id, type, status, resource_id from operations
+    left join lateral (select type, status, resource_id, movements from operations
       where merchant_id = $1 and id = w.operation_id limit 1) o on true
     where not w.is_seen
   ) j
@@ -154,13 +153,13 @@ const movementDifferences = `
     ('movement_without_level', j.is_without_level, null, null),
     ('movement_without_operation', j.operation is distinct from 'inventory.adjust succeeded',
       coalesce(j.operation, 'none'), null),
-    ('operation_with_two_movements', j.is_second, j.resource_id, null),
-    ('operation_names_another', not j.is_second, j.resource_id, null)
+    ('line_out_of_range', j.is_no_line, j.line::text, j.movements::text),
+    ('operation_names_another', j.is_not_named, j.resource_id, null)
   ) as f (kind, is_found, found, expected)
   where f.is_found and (j.sequence <> j.due_sequence or j.quantity_before <> j.due_before
     or j.quantity_after <> j.due_after or j.quantity_delta = 0 or j.is_out_of_range
     or j.id <= j.previous_id or j.recorded_at < j.previous_recorded_at or j.is_without_level
-    or j.operation is distinct from 'inventory.adjust succeeded' or j.is_second is not null)
+    or j.operation is distinct from 'inventory.adjust succeeded' or j.is_no_line or j.is_not_named)
   union all
   select 'quantity_not_sum', t.product_id, t.location_id, null, null, v.quantity::text,
     t.total::text
@@ -231,7 +230,7 @@ export interface OperationRange {
   readonly differences: readonly DifferenceRow[];
 }
 
-/** Operations after one, each against what it says it did. */
+/** Operations after one, each against its movements. */
 export function walkOperations(
   merchant: string,
   after: string,
@@ -241,20 +240,26 @@ export function walkOperations(
     name: '',
     text: `
       with chunk as materialized (
-        select o.id, o.type, o.status, o.resource_id from operations o
+        select o.id, o.status, o.resource_id, o.error_code, o.movements from operations o
         where o.merchant_id = $1 and o.id > $2 order by o.id limit $3
       ), differences as (
-        select f.kind, m.product_id, m.location_id, c.resource_id as movement_id,
-          c.id as operation_id, f.found, null as expected
+        select f.kind, m.product_id, m.location_id, m.movement_id, c.id as operation_id, f.found,
+          f.expected
         from chunk c
-        left join lateral (select product_id, location_id, operation_id from inventory_movements
-          where c.type = 'inventory.adjust' and merchant_id = $1 and id = c.resource_id
-          limit 1) m on true
+        cross join lateral (
+          select count(*) as lines, count(distinct line) as numbers, min(product_id) as product_id,
+            min(location_id) as location_id, min(id) as movement_id
+          from inventory_movements
+          where merchant_id = $1 and (operation_id, line) >= (c.id, -2147483648)
+            and (operation_id, line) <= (c.id, 2147483647)) m
         cross join lateral (values
-          ('operation_claimed', c.status = 'claimed', c.type),
-          ('operation_without_movement', c.type = 'inventory.adjust' and c.status = 'succeeded'
-            and m.operation_id is distinct from c.id, 'of ' || m.operation_id)
-        ) as f (kind, is_found, found)
+          ('operation_without_outcome', c.status not in ('succeeded', 'rejected')
+            or (c.status = 'succeeded') <> (c.resource_id is not null)
+            or (c.status = 'rejected') <> (c.error_code is not null), c.status, null),
+          ('operation_movements_differ', m.lines <> c.movements, m.lines::text,
+            c.movements::text),
+          ('line_twice', m.numbers <> m.lines, m.lines::text, m.numbers::text)
+        ) as f (kind, is_found, found, expected)
         where f.is_found
       )
       select (select count(*) from chunk)::int as fetched, max(chunk.id) as id,

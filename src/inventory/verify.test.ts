@@ -2,8 +2,8 @@
 // names every kind of damage. Damage is planted by the owner, with the constraints switched off.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
-import { mirrorOf } from '../../test/support/mirror.ts';
+import { createTestDatabase, type TestDatabase } from '../../test/kit/database.ts';
+import { mirrorOf } from '../../test/kit/mirror.ts';
 import { createMerchant } from '../access/operator/merchants.ts';
 import { createService, type Service } from '../app.ts';
 import { mintId } from '../core/id.ts';
@@ -105,7 +105,8 @@ describe('damage', () => {
   const copy = (members: Readonly<Record<string, string>>) => {
     const columns = [
       'merchant_id, product_id, location_id, type, reason, credential_id, actor_kind',
-      'id, sequence, quantity_before, quantity_delta, quantity_after, operation_id, recorded_at',
+      'id, sequence, quantity_before, quantity_delta, quantity_after, operation_id, line',
+      'recorded_at',
     ].join(', ');
     const values = columns.split(', ').map((column) => members[column] ?? column);
     return `insert into inventory_movements (${columns})
@@ -178,7 +179,24 @@ describe('damage', () => {
       'movement_without_operation',
       `update operations set type = 'products.create' where ${operation}`,
     ],
-    ['two movements of one operation', 'operation_with_two_movements', copy({ id: '$4' })],
+    ['two movements of one operation', 'operation_movements_differ', copy({ id: '$4' })],
+    [
+      'two movements that are one line of an operation of two',
+      'line_twice',
+      `with said as (update operations set movements = 2 where ${operation})
+      ${copy({ id: '$4', sequence: '4', quantity_before: '3', quantity_after: '0' })}`,
+    ],
+    ['a line that its operation has not', 'line_out_of_range', update('line = 2')],
+    [
+      'an operation that says it has more movements',
+      'operation_movements_differ',
+      `update operations set movements = 2 where ${operation}`,
+    ],
+    [
+      'an operation that says it has none',
+      'operation_movements_differ',
+      `update operations set movements = 0 where ${operation}`,
+    ],
     [
       'an operation that names another movement',
       'operation_names_another',
@@ -191,24 +209,24 @@ describe('damage', () => {
     ],
     [
       'an operation whose movement is missing',
-      'operation_without_movement',
+      'operation_movements_differ',
       `delete from inventory_movements where ${third}`,
     ],
     [
       'an operation whose movement is another one’s',
-      'operation_without_movement',
+      'operation_movements_differ',
       update(`operation_id = 'op_elsewhere'`),
     ],
     [
-      'an operation that is still claimed',
-      'operation_claimed',
-      `update operations set status = 'claimed', resource_id = null where ${operation}`,
+      'an operation without an outcome',
+      'operation_without_outcome',
+      `update operations set status = 'open', resource_id = null where ${operation}`,
     ],
   ])('%s is named', async (_, kind, sql) => {
     const merchant = await givenMerchant();
     const [product, location] = await givenLevel(merchant, ['5', '8', '3']);
     await givenLevel(merchant, ['1', '2']);
-    const id = mintId('movement');
+    const id = mintId('imv_');
     // Neither is what is whole there missed here, nor what is broken here found there.
     const mirror = await mirrorOf(db, merchant);
     await damage(sql, [merchant, product, location, id]);
@@ -281,7 +299,7 @@ async function givenMerchant(): Promise<string> {
 
 /** A product and a location that never met. */
 async function givenPair(merchant: string): Promise<readonly [string, string]> {
-  const [product, location] = [mintId('product'), mintId('location')];
+  const [product, location] = [mintId('prod_'), mintId('loc_')];
   await db.sql(
     `insert into products (merchant_id, id, name, unit_code, unit_precision, created_at, updated_at)
      values ($1, $2, 'Flour', 'kg', 3, now(), now())`,

@@ -3,7 +3,13 @@
 // works beside a busy service. A level that spans ranges is still judged exactly: movements are
 // only ever added at its end, and it is compared in the snapshot that shows its last ones.
 
-import { commit, DatabaseFailure, type Statement, type Writer } from '../core/statement.ts';
+import {
+  commit,
+  DatabaseFailure,
+  planAnew,
+  type Statement,
+  type Writer,
+} from '../core/statement.ts';
 import {
   allowLongStatements,
   beginSnapshot,
@@ -157,8 +163,8 @@ const nowhere = {
 async function snapshot<Row>(writer: Writer, statement: Statement<Row>): Promise<Row | undefined> {
   const connection = await writer.connect();
   try {
-    const sent = [beginSnapshot, allowLongStatements, statement, commit];
-    const [, , result] = await connection.send(sent);
+    const sent = [beginSnapshot, planAnew, allowLongStatements, statement, commit];
+    const [, , , result] = await connection.send(sent);
     connection.release();
     return result?.rows[0] as Row | undefined;
   } catch (error) {
@@ -199,10 +205,11 @@ function messageOf({ kind, found, expected }: DifferenceRow): string {
     id_order: `the movement sorts before its predecessor ${expected}`,
     time_order: `the movement was recorded at ${found}, its predecessor at ${expected}`,
     movement_without_operation: `the movement has no succeeded adjustment (${found})`,
-    operation_with_two_movements: `the operation of the movement has another one, ${found}`,
+    line_out_of_range: `the movement is line ${found} of an operation that says it has ${expected}`,
     operation_names_another: `the operation of the movement names ${found} instead`,
-    operation_without_movement: `the movement of the operation is ${found ?? 'missing'}`,
-    operation_claimed: `the operation (${found}) was committed without an outcome`,
+    operation_movements_differ: `the operation says it has ${expected} movements, and has ${found}`,
+    line_twice: `${found} movements of the operation share ${expected} line numbers`,
+    operation_without_outcome: `the operation (${found}) has not the outcome that its status says`,
   };
   return messages[kind] ?? kind;
 }

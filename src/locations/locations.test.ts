@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Answer, type Api, newKey } from '../../test/support/api.ts';
-import { startService, type TestService } from '../../test/support/service.ts';
+import { type Answer, type Api, newKey } from '../../test/kit/api.ts';
+import { type Environment, startEnvironment } from '../../test/kit/environment.ts';
 
-let service: TestService;
+let service: Environment;
 let merchant: string;
 let api: Api;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startEnvironment();
   merchant = await service.given.merchant();
   api = await caller('all');
 });

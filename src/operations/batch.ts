@@ -1,9 +1,9 @@
 // One batch, one transaction, two round trips, one commit, whatever its size and its merchants:
-// lock and load; then bind the keys to their outcomes, save, commit. What is decided counts only if
-// all keys could be bound: a twin decided on what its brother has just written fails at the unique
-// constraint, and the whole batch with it.
+// lock and load; then bind the keys to their operations, save, commit. What is decided counts only
+// if all keys could be bound: a duplicate request that was decided on what the first one had just
+// written fails at the unique constraint, and the whole batch with it.
 
-import type { AnyWriteEndpoint, Command, Decision, Load } from '../core/endpoint.ts';
+import type { AnyWriteEndpoint, Decision, Load, Operation, Write } from '../contract/endpoint.ts';
 import type { MerchantId } from '../core/principal.ts';
 import {
   begin,
@@ -16,36 +16,30 @@ import {
   type Writer,
   waitForDisk,
 } from '../core/statement.ts';
-import { bindKeys, type Claim, type Outcome } from './claim.ts';
+import { bindKeys, operationOf } from './keys.ts';
 
-/** A write that waits for its batch. */
-export interface Ticket extends Claim {
-  readonly endpoint: AnyWriteEndpoint;
-  readonly command: Command;
-}
-
-/** What a ticket has bound its key to. `row` is what it wrote, if it succeeded. */
-export interface Bound {
-  readonly outcome: Outcome;
-  readonly row: unknown;
+/** What has become of a write: its operation, and what it wrote if this run performed it. */
+export interface Performed {
+  readonly operation: Operation;
+  readonly row?: unknown;
 }
 
 /**
- * Runs tickets of one operation type as one transaction. `lockTimeout` (ms) shortens the role's
+ * Runs writes of one operation type as one transaction. `lockTimeout` (ms) shortens the role's
  * own.
- * @throws DatabaseFailure; nothing is committed then, unless its kind is `lost`: the same tickets,
+ * @throws DatabaseFailure; nothing is committed then, unless its kind is `lost`: the same writes,
  *   run again, are `taken` if they are.
  */
 export async function runBatch(
   writer: Writer,
-  tickets: readonly Ticket[],
+  writes: readonly Write[],
   lockTimeout: number | undefined,
-): Promise<Bound[]> {
+): Promise<Performed[]> {
   const connection = await writer.connect();
   try {
-    const bound = await transact(connection, tickets, lockTimeout);
+    const performed = await transact(connection, writes, lockTimeout);
     connection.release();
-    return bound;
+    return performed;
   } catch (error) {
     connection.destroy();
     throw error;
@@ -54,14 +48,14 @@ export async function runBatch(
 
 async function transact(
   connection: Connection,
-  tickets: readonly Ticket[],
+  writes: readonly Write[],
   lockTimeout: number | undefined,
-): Promise<Bound[]> {
-  const [first] = tickets;
+): Promise<Performed[]> {
+  const [first] = writes;
   if (first === undefined) return [];
-  // All tickets are of one type.
+  // All writes are of one type.
   const { endpoint } = first;
-  const loads = loadsOf(endpoint, tickets);
+  const loads = loadsOf(endpoint, writes);
   const asked = merged([...loads].map(([merchant, load]) => ({ merchant, ...load })));
   const sent = asked.filter(({ records }) => records.length > 0);
   const opening = [begin, ...shorterWait(lockTimeout)];
@@ -74,26 +68,29 @@ async function transact(
     load.state(asked.map((one) => rowsOfLoad.get(one)?.get(merchant) ?? []));
   const states = new Map([...loads].map(([merchant, load]) => [merchant, stateOf(merchant, load)]));
   const now = new Date().toISOString();
-  // In arrival order, each command seeing what those of its merchant before it decided.
-  const decided = tickets.map((ticket) => {
-    const { merchant, command } = ticket;
-    return { ticket, decision: endpoint.decide(states.get(merchant), command, now) };
+  // In arrival order, each write seeing what those of its merchant before it decided.
+  const decided = writes.map((write): Decided => {
+    const decision = endpoint.decide(states.get(write.merchant), write, now);
+    return { write, decision, operation: operationOf(write, decision, now) };
   });
-  const saving = together(savingOf(endpoint, decided, now));
+  const saving = together([
+    bindKeys(decided.map(({ operation }) => operation)),
+    ...savesOf(endpoint, decided),
+  ]);
   const results = await connection.send([...(isOpen ? [] : opening), saving, commit]);
   requireCommitted(results.at(-1));
-  return decided.map(boundBy);
+  return decided.map(({ decision, operation }) =>
+    decision.kind === 'succeeded' ? { operation, row: decision.row } : { operation },
+  );
 }
 
-/** What each merchant's commands need. They see no rows of any other merchant. */
+/** What each merchant's writes need. They see no rows of any other merchant. */
 function loadsOf(
   endpoint: AnyWriteEndpoint,
-  tickets: readonly Ticket[],
+  writes: readonly Write[],
 ): Map<MerchantId, Load<unknown>> {
-  const groups = [...groupBy(tickets, ({ merchant }) => merchant)];
-  return new Map(
-    groups.map(([merchant, own]) => [merchant, endpoint.load(own.map(({ command }) => command))]),
-  );
+  const groups = [...groupBy(writes, ({ merchant }) => merchant)];
+  return new Map(groups.map(([merchant, own]) => [merchant, endpoint.load(own)]));
 }
 
 /** The statements of all merchants, those of the same name as one. */
@@ -126,28 +123,21 @@ function shorterWait(lockTimeout: number | undefined): Statement[] {
 }
 
 interface Decided {
-  readonly ticket: Ticket;
+  readonly write: Write;
   readonly decision: Decision<unknown>;
+  readonly operation: Operation;
 }
 
-/** The statements that bind the keys, and save what the commands change. */
-function savingOf(
-  endpoint: AnyWriteEndpoint,
-  decided: readonly Decided[],
-  now: string,
-): SetStatement[] {
-  const all = decided.map(({ ticket, decision }) => ({
-    claim: ticket,
-    outcome: outcomeOf(decision),
-  }));
-  const succeeded = decided.flatMap(({ ticket: { merchant }, decision }) =>
-    decision.kind === 'succeeded' ? [{ merchant, change: decision.change }] : [],
+/** The statements that save what the writes change. */
+function savesOf(endpoint: AnyWriteEndpoint, decided: readonly Decided[]): SetStatement[] {
+  const succeeded = decided.flatMap(({ write: { merchant }, decision }) =>
+    decision.kind === 'succeeded' ? [{ merchant, changes: decision.changes }] : [],
   );
   const parts = [...groupBy(succeeded, ({ merchant }) => merchant)].map(([merchant, own]) => ({
     merchant,
-    statements: endpoint.save(own.map(({ change }) => change)),
+    statements: endpoint.save(own.flatMap(({ changes }) => changes)),
   }));
-  return [bindKeys(all, now), ...merged(parts)];
+  return merged(parts);
 }
 
 /**
@@ -167,17 +157,6 @@ function together(parts: readonly SetStatement[]): Statement {
     text: `with ${saves.join(', ')} select ${checks.join(', ')}, ${waitForDisk}`,
     values: parts.flatMap(({ records }) => [JSON.stringify(records), records.length]),
   };
-}
-
-function outcomeOf(decision: Decision<unknown>): Outcome {
-  return decision.kind === 'succeeded'
-    ? { status: 'succeeded', resourceId: decision.resourceId }
-    : { status: 'rejected', code: decision.code, details: decision.details };
-}
-
-function boundBy({ ticket, decision }: Decided): Bound {
-  const row = decision.kind === 'succeeded' ? ticket.endpoint.row(decision.change) : undefined;
-  return { outcome: outcomeOf(decision), row };
 }
 
 function rowsOf<Row>(result: Result | undefined): readonly Row[] {

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Api, newKey } from '../../test/support/api.ts';
-import { DatabaseProxy } from '../../test/support/proxy.ts';
-import { startNode, startService, type TestService } from '../../test/support/service.ts';
+import { type Api, newKey } from '../../test/kit/api.ts';
+import { type Environment, startEnvironment, startNode } from '../../test/kit/environment.ts';
+import { DatabaseProxy } from '../../test/kit/proxy.ts';
 import { createMerchant } from '../access/operator/merchants.ts';
 import { connectDatabase } from '../database/connect.ts';
 
-let service: TestService;
+let service: Environment;
 let proxy: DatabaseProxy;
 let node: Awaited<ReturnType<typeof startNode>>;
 let api: Api;
@@ -13,7 +13,7 @@ let merchant: string;
 let location: string;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startEnvironment();
   proxy = new DatabaseProxy(service.db.serviceUrl);
   node = await startNode(await proxy.listen());
   merchant = await service.given.merchant();

@@ -1,17 +1,19 @@
 // The wire shape and endpoints of operations: what became of each write. Everyone sees their own.
 
 import Type from 'typebox';
-import { collection, member, operationTypes } from '../core/contract.ts';
-import { id, nullable, oneOf, Timestamp } from '../core/schema.ts';
+import { collection, member } from '../contract/contract.ts';
+import { id, nullable, oneOf, Timestamp } from '../contract/schema.ts';
+import { operationTypes, resources } from '../resources.ts';
+import { operations } from './resource.ts';
 
 const statuses = ['succeeded', 'rejected'] as const;
-const resourceTypes = ['customer', 'product', 'location', 'inventory_movement'] as const;
+const written = resources.filter(({ operationTypes: { length } }) => length > 0);
 
 const type = oneOf(operationTypes, 'Which write.');
 const status = oneOf(statuses, 'What became of it. Either is final.');
 
 /** Details vary with the code, so their further members are not listed. */
-const Details = Type.Unsafe<object[]>({
+const Details = Type.Unsafe<readonly object[]>({
   type: 'array',
   items: { type: 'object', additionalProperties: true },
   description: 'The details of that answer.',
@@ -19,13 +21,16 @@ const Details = Type.Unsafe<object[]>({
 
 const Operation = Type.Object(
   {
-    id: id('operation', 'Its ID, as meta.operation_id gave it.'),
+    id: id('op_', 'Its ID, as meta.operation_id gave it.'),
     type,
     status,
     resource: nullable(
       Type.Object(
         {
-          type: oneOf(resourceTypes, 'What kind of resource.'),
+          type: oneOf(
+            written.map(({ noun }) => noun),
+            'What kind of resource.',
+          ),
           id: Type.String({
             description: 'Its ID.',
             examples: ['cus_01k9x3v7c2e4r8t1m5n6p0q9sa'],
@@ -40,15 +45,16 @@ const Operation = Type.Object(
         { description: 'Why it was rejected; null when it succeeded.' },
       ),
     ),
-    location_id: nullable(id('location', 'The location that its body named.')),
-    credential_id: id('credential', 'Who asked for it.'),
-    request_id: id('request', 'The request that performed it.'),
+    location_id: nullable(id('loc_', 'The location that its body named.')),
+    credential_id: id('cred_', 'Who asked for it.'),
+    request_id: id('req_', 'The request that performed it.'),
     created_at: Timestamp('When it was performed.'),
   },
   { $id: 'Operation', description: 'One write, performed or refused once and for all.' },
 );
 
 export const listOperations = collection({
+  resource: operations,
   name: 'operations.list',
   path: '/operations',
   summary: 'List operations',
@@ -67,6 +73,7 @@ export const listOperations = collection({
 });
 
 export const getOperation = member({
+  resource: operations,
   name: 'operations.get',
   path: '/operations/{id}',
   summary: 'Read an operation',

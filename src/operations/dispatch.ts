@@ -1,33 +1,16 @@
-// The write path: every write of the service goes through `perform`. It joins twins in flight,
-// lines commands up for the workers, and turns what became of them into answers. A replay presents
-// the current state of the resource, read after the batch has committed.
+// The write path: every write of the service goes through `perform`. It lets duplicate requests
+// wait for the first, queues writes for the workers, and turns what became of them into answers. A
+// replay presents the current state of the resource, read after the batch has committed.
 
-import type { AnyWriteEndpoint, Command } from '../core/endpoint.ts';
+import type { Operation, Write } from '../contract/endpoint.ts';
 import { limits } from '../core/limits.ts';
 import type { MerchantId } from '../core/principal.ts';
 import { Problem, retryLater } from '../core/problem.ts';
 import type { Reads, Writer } from '../core/statement.ts';
-import {
-  findKeys,
-  type KeyIdentity,
-  type KnownOperation,
-  keyText,
-  knownOperation,
-} from './claim.ts';
+import type { Performed } from './batch.ts';
+import { findOperations, keyOf } from './keys.ts';
 import { FairQueue } from './queue.ts';
-import { type Settlement, settleBatch, type TimedTicket } from './recover.ts';
-
-/** A write as the edge hands it over: authorised, validated and normalised. */
-export interface WriteRequest extends KeyIdentity {
-  readonly endpoint: AnyWriteEndpoint;
-  readonly command: Command;
-  readonly fingerprint: Buffer;
-  readonly locationId: string | undefined;
-  readonly requestId: string;
-  readonly deadline: number;
-  /** What its key is bound to, when that is known already. */
-  readonly known: KnownOperation | undefined;
-}
+import { settleBatch } from './recover.ts';
 
 /** The answer to a successful write. A refusal is thrown as a Problem that names its operation. */
 export interface WriteAnswer {
@@ -41,19 +24,19 @@ export interface DispatchOptions {
   readonly writer: Writer;
   readonly readerOf: (merchant: MerchantId) => Reads;
   readonly workers: number;
-  onBatch?(type: string, commands: number, seconds: number): void;
+  onBatch?(type: string, writes: number, seconds: number): void;
 }
 
-interface Pending {
-  readonly ticket: TimedTicket;
-  settle(result: Settlement | Problem): void;
+interface Queued {
+  readonly write: Write;
+  settle(result: Performed | Problem): void;
 }
 
 export class Dispatcher {
   readonly #options: DispatchOptions;
-  readonly #queue: FairQueue<Pending>;
-  /** First requests under way, by key. A twin waits here, so that no batch waits for its own. */
-  readonly #flights = new Map<string, Promise<KnownOperation | undefined>>();
+  readonly #queue: FairQueue<Queued>;
+  /** Writes in progress, by key. A duplicate waits here, so that no batch waits for its own. */
+  readonly #inProgress = new Map<string, Promise<Operation | undefined>>();
   #idleWorkers: number;
   /** When a batch last began. */
   #begunAt = 0;
@@ -71,68 +54,100 @@ export class Dispatcher {
 
   /**
    * Performs a write once, or replays it.
+   * @param bound what its key is bound to, when that is known already.
    * @throws Problem: idempotency_key_reused, the rule's own refusal, or 5xx.
    */
-  async perform(request: WriteRequest): Promise<WriteAnswer> {
-    if (request.known !== undefined) return this.#replay(request, request.known);
-    const key = keyText(request);
+  async perform(write: Write, bound?: Operation): Promise<WriteAnswer> {
+    if (bound !== undefined) return this.#answer(write, { operation: bound });
+    const key = keyOf(write);
     for (let tries = 0; tries <= limits.batchRetriesMax; tries += 1) {
-      const flight = this.#flights.get(key);
-      if (flight !== undefined) {
-        const known = await withinTwinWait(flight);
-        if (known !== undefined) return this.#replay(request, known);
-        continue;
-      }
-      const settlement = await this.#fly(key, request);
-      if (settlement.kind === 'bound') return this.#first(request, settlement);
-      return this.#replay(request, settlement.operation);
+      const first = this.#inProgress.get(key);
+      if (first === undefined) return this.#answer(write, await this.#performFirst(key, write));
+      const operation = await withinDuplicateWait(first);
+      if (operation !== undefined) return this.#answer(write, { operation });
     }
     throw new Problem('operation_in_progress', { headers: retryLater() });
   }
 
-  /** What a key is bound to. A twin in flight is waited for. */
-  async lookUp(key: KeyIdentity): Promise<KnownOperation | undefined> {
-    const flight = this.#flights.get(keyText(key));
-    const inFlight = flight === undefined ? undefined : await withinTwinWait(flight);
-    if (inFlight !== undefined) return inFlight;
-    const [row] = await this.#options.readerOf(key.merchant).query(findKeys([key]));
-    return row === undefined ? undefined : knownOperation(row);
+  /**
+   * Faults in the fields: 422, unless the key is bound.
+   * @throws Problem validation_failed
+   */
+  async judgeFields(write: Write): Promise<Operation | undefined> {
+    const { faults } = write;
+    if (faults.length === 0) return undefined;
+    return this.#unlessBound(write, new Problem('validation_failed', { details: faults }));
   }
 
-  async #fly(key: string, request: WriteRequest): Promise<Settlement> {
-    const landed = this.#enqueue(request);
-    const flight = landed.then(
-      (settlement) => operationOf(request, settlement),
-      () => undefined,
-    );
-    this.#flights.set(key, flight);
+  /**
+   * A resource in the path that cannot be written: 404 or 410, unless the key is bound. Rows are
+   * never deleted, so this needs no lock.
+   * @throws Problem not_found or resource_erased
+   */
+  async judgeResource(write: Write): Promise<Operation | undefined> {
+    const { endpoint, merchant, id } = write;
+    if (endpoint.contract.method === 'POST') return undefined;
+    const reads = this.#options.readerOf(merchant);
+    const row = await reads.find((ids) => endpoint.find(merchant, ids), id);
+    if (row === undefined) return this.#unlessBound(write, new Problem('not_found'));
     try {
-      return await landed;
-    } finally {
-      this.#flights.delete(key);
+      endpoint.present(row);
+      return undefined;
+    } catch (error) {
+      if (error instanceof Problem) return this.#unlessBound(write, error);
+      throw error;
     }
   }
 
-  #enqueue(request: WriteRequest): Promise<Settlement> {
-    const ticket: TimedTicket = { ...request, operationId: request.command.operationId };
+  /** What a key is bound to comes before a refusal, also when a write in progress binds it now. */
+  async #unlessBound(write: Write, refusal: Problem): Promise<Operation> {
+    const bound = await this.#lookUp(write);
+    if (bound === undefined) throw refusal;
+    return bound;
+  }
+
+  /** What a key is bound to. A write in progress with this key is waited for. */
+  async #lookUp(write: Write): Promise<Operation | undefined> {
+    const first = this.#inProgress.get(keyOf(write));
+    const operation = first === undefined ? undefined : await withinDuplicateWait(first);
+    if (operation !== undefined) return operation;
+    const [row] = await this.#options.readerOf(write.merchant).query(findOperations([write]));
+    return row;
+  }
+
+  async #performFirst(key: string, write: Write): Promise<Performed> {
+    const performed = this.#enqueue(write);
+    const operation = performed.then(
+      (one) => one.operation,
+      () => undefined,
+    );
+    this.#inProgress.set(key, operation);
+    try {
+      return await performed;
+    } finally {
+      this.#inProgress.delete(key);
+    }
+  }
+
+  #enqueue(write: Write): Promise<Performed> {
     return new Promise((resolve, reject) => {
-      const settle = (result: Settlement | Problem) =>
+      const settle = (result: Performed | Problem) =>
         result instanceof Problem ? reject(result) : resolve(result);
-      this.#queue.add(request.merchant, request.type, { ticket, settle });
+      this.#queue.add(write.merchant, write.endpoint.contract.name, { write, settle });
       this.#startWorkers();
     });
   }
 
   /**
    * While a batch runs, another one starts only when it is worth its while: what comes meanwhile
-   * makes it larger, and a large one costs less per command. One that is slow, because of a lock or
+   * makes it larger, and a large one costs less per write. One that is slow, because of a lock or
    * a disk, is not waited for.
    */
   #startWorkers(): void {
     while (this.#idleWorkers > 0 && this.#queue.length > 0) {
       const isIdle = this.#idleWorkers === this.#options.workers;
       const wait = this.#begunAt + limits.batchPatience - performance.now();
-      if (!isIdle && wait > 0 && this.#queue.length < limits.batchCommandsWorthwhile) {
+      if (!isIdle && wait > 0 && this.#queue.length < limits.batchWritesWorthwhile) {
         this.#patience ??= setTimeout(() => {
           this.#patience = undefined;
           this.#startWorkers();
@@ -151,48 +166,38 @@ export class Dispatcher {
     }
   }
 
-  async #run(pending: readonly Pending[]): Promise<void> {
-    const byTicket = new Map(pending.map((one) => [one.ticket, one]));
+  async #run(queued: readonly Queued[]): Promise<void> {
+    const byWrite = new Map(queued.map((one) => [one.write, one]));
     const started = performance.now();
-    await settleBatch(this.#options.writer, [...byTicket.keys()], (ticket, result) => {
-      const { merchant, type } = ticket;
-      const one = byTicket.get(ticket);
+    await settleBatch(this.#options.writer, [...byWrite.keys()], (write, result) => {
+      const { merchant, endpoint } = write;
+      const one = byWrite.get(write);
       if (one === undefined) return;
-      if (result === 'apart') return this.#queue.addApart(merchant, type, one);
-      if (!(result instanceof Problem)) this.#queue.endApart(merchant);
+      if (result === 'alone') return this.#queue.addAlone(merchant, endpoint.contract.name, one);
+      if (!(result instanceof Problem)) this.#queue.endAlone(merchant);
       one.settle(result);
     });
-    const type = pending[0]?.ticket.type ?? '';
-    this.#options.onBatch?.(type, pending.length, (performance.now() - started) / 1000);
+    const type = queued[0]?.write.endpoint.contract.name ?? '';
+    this.#options.onBatch?.(type, queued.length, (performance.now() - started) / 1000);
   }
 
-  #first(request: WriteRequest, settlement: Settlement & { kind: 'bound' }): WriteAnswer {
-    const { operationId } = request.command;
-    const { outcome, row } = settlement;
-    if (outcome.status === 'rejected') {
-      const { code, details } = outcome;
-      throw new Problem(code, { details, operationId });
+  /** What the operation of a write's key says to it: the write's own, or the one it repeats. */
+  async #answer(write: Write, { operation, row }: Performed): Promise<WriteAnswer> {
+    if (!operation.fingerprint.equals(write.fingerprint)) throw keyReused(operation);
+    const { id: operationId, resource_id: resourceId } = operation;
+    // Its own ID may also be that of an earlier commit of its own, whose answer was lost.
+    const replayed = operationId !== write.operationId;
+    if (operation.error_code !== null) {
+      const details = operation.error_details ?? [];
+      throw new Problem(operation.error_code, { details, operationId, replayed });
     }
-    const data = request.endpoint.present(row);
-    return { operationId, resourceId: outcome.resourceId, data, replayed: false };
-  }
-
-  async #replay(request: WriteRequest, known: KnownOperation): Promise<WriteAnswer> {
-    if (!known.fingerprint.equals(request.fingerprint)) throw keyReused(known);
-    const operationId = known.id;
-    // Our own operation ID means our own earlier commit, whose answer was lost on the way.
-    const replayed = operationId !== request.command.operationId;
-    if (known.outcome.status === 'rejected') {
-      const { code, details } = known.outcome;
-      throw new Problem(code, { details, operationId, replayed });
-    }
-    const { resourceId } = known.outcome;
-    const { endpoint, merchant } = request;
+    if (resourceId === null) throw new Error(`operation ${operationId} names no resource`);
+    const { endpoint, merchant } = write;
     const reads = this.#options.readerOf(merchant);
-    const row = await reads.find((ids) => endpoint.find(merchant, ids), resourceId);
-    if (row === undefined) throw new Error(`${resourceId} of operation ${operationId} is gone`);
+    const shown = row ?? (await reads.find((ids) => endpoint.find(merchant, ids), resourceId));
+    if (shown === undefined) throw new Error(`${resourceId} of operation ${operationId} is gone`);
     try {
-      return { operationId, resourceId, data: endpoint.present(row), replayed };
+      return { operationId, resourceId, data: endpoint.present(shown), replayed };
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       throw new Problem(error.code, { details: error.details, operationId, replayed });
@@ -201,37 +206,31 @@ export class Dispatcher {
 }
 
 /** 409: the key is bound to another request. */
-function keyReused(known: KnownOperation): Problem {
+function keyReused(bound: Operation): Problem {
   return new Problem('idempotency_key_reused', {
     details: [
       {
         field: 'header.idempotency-key',
         code: 'idempotency_key_reused',
         message: 'was used before with a different request',
-        operation_id: known.id,
+        operation_id: bound.id,
       },
     ],
   });
 }
 
-function operationOf(request: WriteRequest, settlement: Settlement): KnownOperation {
-  if (settlement.kind === 'known') return settlement.operation;
-  const { fingerprint, command } = request;
-  return { id: command.operationId, fingerprint, outcome: settlement.outcome };
-}
-
-async function withinTwinWait(
-  flight: Promise<KnownOperation | undefined>,
-): Promise<KnownOperation | undefined> {
+async function withinDuplicateWait(
+  first: Promise<Operation | undefined>,
+): Promise<Operation | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(
       () => reject(new Problem('operation_in_progress', { headers: retryLater() })),
-      limits.twinWait,
+      limits.duplicateWait,
     );
   });
   try {
-    return await Promise.race([flight, late]);
+    return await Promise.race([first, late]);
   } finally {
     clearTimeout(timer);
   }

@@ -1,30 +1,20 @@
 // The endpoints of operations. One's own need no scope; another credential's need operations.read
 // and whatever reading the resource itself would need, or they do not exist for the caller.
 
-import { operationTypes } from '../core/contract.ts';
-import type { CollectionEndpoint, Endpoint, MemberEndpoint } from '../core/endpoint.ts';
-import { fetchSize, takePage } from '../core/page.ts';
-import type { Principal, Scope } from '../core/principal.ts';
+import type { DataOf } from '../contract/contract.ts';
+import type { CollectionEndpoint, Endpoint, MemberEndpoint } from '../contract/endpoint.ts';
+import { fetchSize, takePage } from '../contract/page.ts';
+import type { Principal } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
+import { operationTypes, resourceOf } from '../resources.ts';
 import * as contract from './contract.ts';
 import * as store from './store.ts';
-
-/** What each write wrote, and who may read that. */
-const resources = {
-  'customers.create': { type: 'customer', scope: 'customers.read' },
-  'customers.update': { type: 'customer', scope: 'customers.read' },
-  'products.create': { type: 'product', scope: 'products.read' },
-  'products.update': { type: 'product', scope: 'products.read' },
-  'locations.create': { type: 'location', scope: 'locations.read' },
-  'locations.update': { type: 'location', scope: 'locations.read' },
-  'inventory.adjust': { type: 'inventory_movement', scope: 'inventory.read' },
-} as const satisfies Record<(typeof operationTypes)[number], { type: string; scope: Scope }>;
 
 const getOperation: MemberEndpoint = {
   contract: contract.getOperation,
   async run(reads, principal, id) {
-    const reach = reachOf(principal);
-    const row = await reads.find((ids) => store.findOperations(reach, ids), id);
+    const may = visibilityOf(principal);
+    const row = await reads.find((ids) => store.findOperations(may, ids), id);
     return row === undefined ? undefined : presentOperation(row);
   },
 };
@@ -33,11 +23,11 @@ const listOperations: CollectionEndpoint<typeof contract.listOperations> = {
   contract: contract.listOperations,
   async run(reader, { principal, query, page, keyHash }) {
     const { type, status } = query;
-    const reach = reachOf(principal);
+    const may = visibilityOf(principal);
     const statement =
       keyHash === undefined
-        ? store.listOperations(reach, { type, status, after: page.after, limit: fetchSize(page) })
-        : store.findOperationByKey(reach, type ?? missingType(), keyHash);
+        ? store.listOperations(may, { type, status, after: page.after, limit: fetchSize(page) })
+        : store.findOperationByKey(may, type ?? missingType(), keyHash);
     const rows = await reader.query(statement);
     const wanted = rows.filter((row) => status === undefined || row.status === status);
     return takePage(wanted, page, (row) => row.id, presentOperation);
@@ -46,9 +36,9 @@ const listOperations: CollectionEndpoint<typeof contract.listOperations> = {
 
 export const operationEndpoints: readonly Endpoint[] = [listOperations, getOperation];
 
-function reachOf(principal: Principal): store.Reach {
+function visibilityOf(principal: Principal): store.Visibility {
   const { merchant, credentialId, scopes, locations } = principal;
-  const types = operationTypes.filter((type) => scopes.has(resources[type].scope));
+  const types = operationTypes.filter((type) => scopes.has(`${resourceOf(type).name}.read`));
   return {
     merchant,
     credentialId,
@@ -65,13 +55,13 @@ function missingType(): never {
   });
 }
 
-function presentOperation(row: store.OperationRow): object {
+function presentOperation(row: store.ShownOperation): DataOf<typeof contract.getOperation> {
   return {
     id: row.id,
     type: row.type,
     status: row.status,
     resource:
-      row.resource_id === null ? null : { type: resources[row.type].type, id: row.resource_id },
+      row.resource_id === null ? null : { type: resourceOf(row.type).noun, id: row.resource_id },
     error:
       row.error_code === null ? null : { code: row.error_code, details: row.error_details ?? [] },
     location_id: row.location_id,

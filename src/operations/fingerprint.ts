@@ -4,7 +4,7 @@
 // changed one would turn retries across an upgrade into conflicts.
 
 import { createHash, createHmac } from 'node:crypto';
-import type { OperationType } from '../core/contract.ts';
+import type { OperationType } from '../contract/resource.ts';
 
 export const fingerprintVersion = 1;
 

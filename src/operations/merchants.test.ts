@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Answer, type Api, newKey } from '../../test/support/api.ts';
-import { startService, type TestService } from '../../test/support/service.ts';
+import { type Answer, type Api, newKey } from '../../test/kit/api.ts';
+import { type Environment, startEnvironment } from '../../test/kit/environment.ts';
 
 // Merchants whose commands run as one transaction.
 
@@ -11,11 +11,11 @@ interface Shop {
   readonly api: Api;
 }
 
-let service: TestService;
+let service: Environment;
 let shops: readonly Shop[];
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startEnvironment();
   shops = await Promise.all(times(3, openShop));
 });
 afterAll(() => service.stop());

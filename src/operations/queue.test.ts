@@ -35,7 +35,7 @@ function refusalOf(queue: FairQueue<string>, merchant: string, type?: string): P
   }
 }
 
-const size = limits.batchCommandsMax;
+const size = limits.batchWritesMax;
 const min = limits.queuedPerMerchantMin;
 const max = limits.queuedPerMerchantMax;
 
@@ -77,14 +77,14 @@ describe('merchants that share workers', () => {
 
   test('do not share with one that was set apart, until it has been served', () => {
     const queue = new FairQueue<string>(4);
-    queue.addApart('a', 'adjust', 'a0');
+    queue.addAlone('a', 'adjust', 'a0');
     add(queue, 'a', 1);
     add(queue, 'b', 1);
     expect([queue.take()?.items, queue.take()?.items]).toEqual([['a0', 'a1'], ['b1']]);
     add(queue, 'b', 1);
     add(queue, 'a', 1);
     expect(queue.take()?.items).toEqual(['b1']);
-    queue.endApart('a');
+    queue.endAlone('a');
     add(queue, 'c', 1);
     expect(queue.take()?.items).toEqual(['a1', 'c1']);
   });

@@ -1,19 +1,20 @@
-// Who runs next. Writes wait in one group per merchant and operation type. A batch is of one type:
-// the oldest group goes first, and groups of other merchants with the same type share its room, so
-// merchants take turns. No merchant holds more than half of the workers. One that has kept others
-// waiting gets batches of its own until one of them has gone well.
+// Which writes run next. They wait in one group per merchant and operation type. A batch is of one
+// type: it begins with the oldest group, and groups of other merchants with the same type fill it
+// up, so that merchants are served alternately. No merchant holds more than half of the workers. A
+// merchant whose writes made a shared batch wait for a lock gets batches of its own until one of
+// them succeeds.
 
 import { limits } from '../core/limits.ts';
-import { Problem, retryLater } from '../core/problem.ts';
+import { overloaded } from '../core/problem.ts';
 
 interface Group<Item> {
   readonly name: string;
   readonly merchant: string;
   readonly type: string;
   readonly waiting: Item[];
-  /** When a batch last left it; at first, when it began. */
-  movedAt: number;
-  /** How long it takes to move up by one place (ms), a moving average. */
+  /** When items were last taken from it; at first, when it began. */
+  takenAt: number;
+  /** Milliseconds per item taken, a moving average. */
   pace: number;
 }
 
@@ -25,11 +26,11 @@ export interface QueuedBatch<Item> {
 }
 
 export class FairQueue<Item> {
-  /** Groups in which somebody waits, in the order of their turns. */
+  /** Groups in which writes wait, in the order in which they are served. */
   readonly #groups = new Map<string, Group<Item>>();
   readonly #running = new Map<string, number>();
   readonly #queuedBy = new Map<string, number>();
-  readonly #apart = new Set<string>();
+  readonly #alone = new Set<string>();
   readonly #runningPerMerchantMax: number;
   #queued = 0;
 
@@ -42,8 +43,8 @@ export class FairQueue<Item> {
   }
 
   /**
-   * Lines an item up behind its like.
-   * @throws Problem service_unavailable when the line is longer than can be served in time.
+   * Adds an item at the end of its group.
+   * @throws Problem service_unavailable when the group is longer than can be served in time.
    */
   add(merchant: string, type: string, item: Item): void {
     const queuedBy = this.#queuedBy.get(merchant) ?? 0;
@@ -60,16 +61,16 @@ export class FairQueue<Item> {
     this.#count(merchant, 1);
   }
 
-  /** Takes an item back into the line, once its batch has kept it waiting for another merchant. */
-  addApart(merchant: string, type: string, item: Item): void {
-    this.#apart.add(merchant);
+  /** Adds an item again whose batch of several merchants timed out: it runs without the others. */
+  addAlone(merchant: string, type: string, item: Item): void {
+    this.#alone.add(merchant);
     this.#groupOf(merchant, type, performance.now()).waiting.push(item);
     this.#count(merchant, 1);
   }
 
-  /** The merchant's batches go well: it may share them again. */
-  endApart(merchant: string): void {
-    this.#apart.delete(merchant);
+  /** A batch of the merchant has succeeded: it may share batches again. */
+  endAlone(merchant: string): void {
+    this.#alone.delete(merchant);
   }
 
   /** The next batch that may run now. */
@@ -78,22 +79,22 @@ export class FairQueue<Item> {
       ({ merchant }) => (this.#running.get(merchant) ?? 0) < this.#runningPerMerchantMax,
     );
     if (first === undefined) return undefined;
-    const sharers = this.#apart.has(first.merchant)
+    const sharers = this.#alone.has(first.merchant)
       ? []
-      : others.filter(({ type, merchant }) => type === first.type && !this.#apart.has(merchant));
+      : others.filter(({ type, merchant }) => type === first.type && !this.#alone.has(merchant));
     const groups = [first, ...sharers];
     const items: Item[] = [];
     const merchants = new Set<string>();
-    // Each gets its share of the room that is left; who has more to do gets what others leave.
-    for (const [index, group] of groups.slice(0, limits.batchCommandsMax).entries()) {
-      const room = limits.batchCommandsMax - items.length;
+    // Each gets its share of the room that is left; what some do not need is for the others.
+    for (const [index, group] of groups.slice(0, limits.batchWritesMax).entries()) {
+      const room = limits.batchWritesMax - items.length;
       const share = Math.ceil(room / (groups.length - index));
       items.push(...this.#takeFrom(group, share));
       merchants.add(group.merchant);
     }
     for (const group of groups) {
-      items.push(...this.#takeFrom(group, limits.batchCommandsMax - items.length));
-      if (items.length === limits.batchCommandsMax) break;
+      items.push(...this.#takeFrom(group, limits.batchWritesMax - items.length));
+      if (items.length === limits.batchWritesMax) break;
     }
     for (const merchant of merchants) adjust(this.#running, merchant, 1);
     const done = () => {
@@ -102,7 +103,7 @@ export class FairQueue<Item> {
     return { items, done };
   }
 
-  /** What is left goes to the end of the line. */
+  /** What is left in the group is served after the other groups. */
   #takeFrom(group: Group<Item>, most: number): Item[] {
     const items = group.waiting.splice(0, most);
     if (items.length === 0) return items;
@@ -118,19 +119,19 @@ export class FairQueue<Item> {
     adjust(this.#queuedBy, merchant, by);
   }
 
-  /** How long the next in a group will wait, as it has moved, or as it has stood still since. */
+  /** How long a new item will wait (ms): by the group's pace, or by how long nothing was taken. */
   #waitIn(name: string, now: number): number {
     const group = this.#groups.get(name);
     if (group === undefined) return 0;
-    const atOnce = this.#runningPerMerchantMax * limits.batchCommandsMax;
-    return group.waiting.length * Math.max(group.pace, (now - group.movedAt) / atOnce);
+    const atOnce = this.#runningPerMerchantMax * limits.batchWritesMax;
+    return group.waiting.length * Math.max(group.pace, (now - group.takenAt) / atOnce);
   }
 
   #groupOf(merchant: string, type: string, now: number): Group<Item> {
     const name = nameOf(merchant, type);
     let group = this.#groups.get(name);
     if (group === undefined) {
-      group = { name, merchant, type, waiting: [], movedAt: now, pace: 0 };
+      group = { name, merchant, type, waiting: [], takenAt: now, pace: 0 };
       this.#groups.set(name, group);
     }
     return group;
@@ -141,16 +142,11 @@ function nameOf(merchant: string, type: string): string {
   return `${merchant} ${type}`;
 }
 
-function notePace(group: Group<unknown>, moved: number): void {
+function notePace(group: Group<unknown>, taken: number): void {
   const now = performance.now();
-  const pace = (now - group.movedAt) / moved;
+  const pace = (now - group.takenAt) / taken;
   group.pace = group.pace === 0 ? pace : (group.pace + pace) / 2;
-  group.movedAt = now;
-}
-
-/** 503: whoever is refused comes back later. */
-export function overloaded(cause?: unknown): Problem {
-  return new Problem('service_unavailable', { headers: retryLater(), cause });
+  group.takenAt = now;
 }
 
 function adjust(counts: Map<string, number>, name: string, by: number): void {

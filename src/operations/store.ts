@@ -1,14 +1,14 @@
-// The statements that read operations. Each has the caller's reach built in: nobody can forget it.
-// A row that is still claimed is never seen, for no transaction commits it so.
+// The statements that read operations. Each has in it what the caller may see, so that none can
+// forget it.
 
-import type { OperationType } from '../core/contract.ts';
+import type { Operation } from '../contract/endpoint.ts';
+import type { OperationType } from '../contract/resource.ts';
 import { lookupId } from '../core/id.ts';
 import type { GrantedLocationId, MerchantId } from '../core/principal.ts';
-import type { Detail } from '../core/problem.ts';
 import type { Statement } from '../core/statement.ts';
 
 /** Which operations a caller may see. */
-export interface Reach {
+export interface Visibility {
   readonly merchant: MerchantId;
   /** Its own are all visible. */
   readonly credentialId: string;
@@ -18,18 +18,11 @@ export interface Reach {
   readonly locations: readonly GrantedLocationId[] | null;
 }
 
-export interface OperationRow {
-  readonly id: string;
-  readonly type: OperationType;
-  readonly status: 'succeeded' | 'rejected';
-  readonly resource_id: string | null;
-  readonly error_code: string | null;
-  readonly error_details: readonly Detail[] | null;
-  readonly location_id: string | null;
-  readonly credential_id: string;
-  readonly request_id: string;
-  readonly created_at: string;
-}
+/** What an endpoint shows of an operation: neither its key nor its fingerprint. */
+export type ShownOperation = Omit<
+  Operation,
+  'merchant_id' | 'key_hash' | 'fingerprint' | 'movements'
+>;
 
 const columns = `o.id, o.type, o.status, o.resource_id, o.error_code, o.error_details,
   o.location_id, o.credential_id, o.request_id, o.created_at`;
@@ -38,18 +31,18 @@ const columns = `o.id, o.type, o.status, o.resource_id, o.error_code, o.error_de
 const location = `case when o.type = 'locations.create' then o.resource_id
   else o.location_id end`;
 
-/** By the parameters that hold the types and the locations of the reach. */
+/** By the parameters that hold the types and the locations of what is visible. */
 const isVisible = (types: string, locations: string) => `(
   o.credential_id = $2 or o.type = any (${types}) and (${locations}::text[] is null
     or ${location} is null or ${location} = any (${locations})))`;
 
-export function findOperations(reach: Reach, ids: readonly string[]): Statement<OperationRow> {
+export function findOperations(may: Visibility, ids: readonly string[]): Statement<ShownOperation> {
   return {
     name: 'find_operations',
     text: `
       select ${columns} from operations o
       where o.merchant_id = $1 and o.id = any ($3) and ${isVisible('$4', '$5')}`,
-    values: [reach.merchant, reach.credentialId, ids.map(lookupId), reach.types, reach.locations],
+    values: [may.merchant, may.credentialId, ids.map(lookupId), may.types, may.locations],
   };
 }
 
@@ -64,15 +57,15 @@ const sources = {
  * a plan that is kept for all filters takes them for rare, and sorts everything.
  */
 export function listOperations(
-  reach: Reach,
+  may: Visibility,
   filter: {
     readonly type: OperationType | undefined;
     readonly status: string | undefined;
     readonly after: string | undefined;
     readonly limit: number;
   },
-): Statement<OperationRow> {
-  const source = reach.types.length === 0 ? 'own' : 'merchant';
+): Statement<ShownOperation> {
+  const source = may.types.length === 0 ? 'own' : 'merchant';
   return {
     name: '',
     text: `
@@ -81,28 +74,28 @@ export function listOperations(
         and ($4::text is null or o.type = $4) and ($5::text is null or o.status = $5)
       order by o.id desc limit $6`,
     values: [
-      reach.merchant,
-      reach.credentialId,
+      may.merchant,
+      may.credentialId,
       filter.after ?? '~',
       filter.type ?? null,
       filter.status ?? null,
       filter.limit,
-      ...(source === 'own' ? [] : [reach.types, reach.locations]),
+      ...(source === 'own' ? [] : [may.types, may.locations]),
     ],
   };
 }
 
 /** The caller's own operation behind one key, if it has committed. */
 export function findOperationByKey(
-  reach: Reach,
+  may: Visibility,
   type: OperationType,
   keyHash: Buffer,
-): Statement<OperationRow> {
+): Statement<ShownOperation> {
   return {
     name: 'find_operation_by_key',
     text: `
       select ${columns} from operations o
       where o.merchant_id = $1 and o.credential_id = $2 and o.type = $3 and o.key_hash = $4`,
-    values: [reach.merchant, reach.credentialId, type, keyHash],
+    values: [may.merchant, may.credentialId, type, keyHash],
   };
 }

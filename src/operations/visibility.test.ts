@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Answer, type Api, newKey } from '../../test/support/api.ts';
-import { startService, type TestService } from '../../test/support/service.ts';
-import { scopes } from '../core/principal.ts';
+import { type Answer, type Api, newKey } from '../../test/kit/api.ts';
+import { type Environment, startEnvironment } from '../../test/kit/environment.ts';
+import { scopes } from '../resources.ts';
 
-let service: TestService;
+let service: Environment;
 let merchant: string;
 let owner: Api;
 let ownerId: string;
@@ -12,7 +12,7 @@ let locations: string[];
 const made: Record<string, string> = {};
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startEnvironment();
   merchant = await service.given.merchant();
   const credential = await service.given.credential(merchant);
   owner = service.api.as(credential.token);

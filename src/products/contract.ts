@@ -1,37 +1,16 @@
-// The wire shape and endpoints of products.
+// Products: their members, and their endpoints on the wire.
 
 import Type from 'typebox';
-import { collection, member, write } from '../core/contract.ts';
+import { collection, member, write } from '../contract/contract.ts';
+import { searchText } from '../contract/format.ts';
+import { ExternalId, oneOf, SearchWords, Timestamp, text } from '../contract/schema.ts';
 import { limits } from '../core/limits.ts';
-import {
-  defaulted,
-  ExternalId,
-  id,
-  Metadata,
-  MetadataPatch,
-  nullable,
-  oneOf,
-  SearchWords,
-  Timestamp,
-  text,
-  Version,
-} from '../core/schema.ts';
+import { defaulted, externalId, metadata, optional, required, state } from '../records/members.ts';
+import { record } from '../records/record.ts';
 
 const statuses = ['active', 'archived'] as const;
-
-/** What a member is on a create without it, and after a PATCH with null. */
-export const defaults = {
-  inventory_tracked: true,
-  unit: { code: 'each', precision: 0 },
-  metadata: {},
-};
-
-const name = text('name', { min: 1, max: 255 }, 'The name.');
-const description = text('text', { max: 5000 }, 'A description.');
 const sku = text('text', { min: 1, max: 100 }, 'The stock keeping unit; unique, by case as well.');
 const barcode = text('text', { max: 64 }, 'A barcode. Several products may share one.');
-const status = oneOf(statuses, 'Archived products cannot be adjusted; they keep their SKU.');
-const inventoryTracked = Type.Boolean({ description: 'Whether levels are kept.' });
 
 const Unit = Type.Object(
   {
@@ -49,7 +28,7 @@ const Unit = Type.Object(
   { description: 'What quantities count. It cannot change once the product has a movement.' },
 );
 
-const Price = Type.Object(
+export const Price = Type.Object(
   {
     amount: Type.String({
       maxLength: limits.quantityLengthMax,
@@ -61,50 +40,62 @@ const Price = Type.Object(
   { description: 'What it sells for.' },
 );
 
-const Product = Type.Object(
-  {
-    id: id('product', 'Its ID.'),
-    name: Type.String({ description: 'The name.' }),
-    description: nullable(Type.String({ description: 'A description.' })),
-    sku: nullable(Type.String({ description: 'The stock keeping unit.' })),
-    barcode: nullable(Type.String({ description: 'A barcode.' })),
-    status,
-    inventory_tracked: inventoryTracked,
-    unit: Unit,
-    price: nullable(Price),
-    external_id: nullable(Type.String({ description: "The ID in the caller's own system." })),
-    metadata: Metadata,
-    version: Version,
-    created_at: Timestamp('When it was created.'),
-    updated_at: Timestamp('When it last changed.'),
+export const products = record({
+  name: 'products',
+  noun: 'product',
+  prefix: 'prod_',
+  description: 'What the merchant sells.',
+  schema: { $id: 'Product', description: 'Something the merchant sells.' },
+  members: {
+    name: required(text('name', { min: 1, max: 255 }, 'The name.'), {
+      shown: 'The name.',
+      example: 'Wheat flour 1 kg',
+    }),
+    description: optional(text('text', { max: 5000 }, 'A description.'), {
+      shown: 'A description.',
+      example: 'Wheat flour, type 550.',
+      isLarge: true,
+    }),
+    sku: optional(sku, {
+      shown: 'The stock keeping unit.',
+      example: 'FLOUR-550',
+      unique: 'sku_taken',
+    }),
+    barcode: optional(barcode, { shown: 'A barcode.', example: '4006381333931' }),
+    status: state(statuses, 'Archived products cannot be adjusted; they keep their SKU.'),
+    inventory_tracked: defaulted(Type.Boolean({ description: 'Whether levels are kept.' }), true),
+    unit: defaulted(
+      Unit,
+      { code: 'each', precision: 0 },
+      {
+        example: { code: 'kg', precision: 3 },
+        columns: { code: 'unit_code', precision: 'unit_precision' },
+      },
+    ),
+    price: optional(Price, {
+      example: { amount: '1.29', currency: 'EUR' },
+      columns: { amount: 'price_amount', currency: 'price_currency' },
+    }),
+    external_id: externalId,
+    metadata,
   },
-  { $id: 'Product', description: 'Something the merchant sells.' },
-);
+  computed: { search: ({ name, sku }) => searchText(name, sku) },
+});
 
-export const createProduct = write({
+export const create = write({
+  resource: products,
   name: 'products.create',
   method: 'POST',
   path: '/products',
   summary: 'Create a product',
   scope: 'products.write',
-  body: Type.Object({
-    name,
-    description: Type.Optional(nullable(description)),
-    sku: Type.Optional(nullable(sku)),
-    barcode: Type.Optional(nullable(barcode)),
-    inventory_tracked: Type.Optional(defaulted(inventoryTracked, defaults.inventory_tracked)),
-    unit: Type.Optional(defaulted(Unit, defaults.unit)),
-    price: Type.Optional(nullable(Price)),
-    external_id: Type.Optional(nullable(ExternalId)),
-    metadata: Type.Optional(defaulted(Metadata, defaults.metadata)),
-  }),
-  data: Product,
-  memberPath: '/products/{id}',
-  resourceType: 'product',
+  body: products.createBody,
+  data: products.answer,
   problems: ['sku_taken', 'external_id_taken'],
 });
 
-export const updateProduct = write({
+export const update = write({
+  resource: products,
   name: 'products.update',
   method: 'PATCH',
   path: '/products/{id}',
@@ -113,25 +104,13 @@ export const updateProduct = write({
     'Members sent are set, null clears one or takes it back to its default. A change of nothing ' +
     'keeps the version.',
   scope: 'products.write',
-  body: Type.Object({
-    name: Type.Optional(name),
-    description: Type.Optional(nullable(description)),
-    sku: Type.Optional(nullable(sku)),
-    barcode: Type.Optional(nullable(barcode)),
-    status: Type.Optional(status),
-    inventory_tracked: Type.Optional(nullable(inventoryTracked)),
-    unit: Type.Optional(nullable(Unit)),
-    price: Type.Optional(nullable(Price)),
-    external_id: Type.Optional(nullable(ExternalId)),
-    metadata: Type.Optional(nullable(MetadataPatch)),
-  }),
-  data: Product,
-  memberPath: '/products/{id}',
-  resourceType: 'product',
+  body: products.patchBody,
+  data: products.answer,
   problems: ['sku_taken', 'external_id_taken'],
 });
 
-export const listProducts = collection({
+export const list = collection({
+  resource: products,
   name: 'products.list',
   path: '/products',
   summary: 'List products',
@@ -145,16 +124,17 @@ export const listProducts = collection({
     updated_after: Type.Optional(Timestamp('Only changed at or after this.')),
     q: Type.Optional(SearchWords('name or SKU')),
   }),
-  data: Product,
+  data: products.answer,
   problems: [],
 });
 
-export const getProduct = member({
+export const get = member({
+  resource: products,
   name: 'products.get',
   path: '/products/{id}',
   summary: 'Read a product',
   scope: 'products.read',
-  data: Product,
+  data: products.answer,
   etag: true,
   problems: [],
 });

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Api } from '../../test/support/api.ts';
-import { startService, type TestService } from '../../test/support/service.ts';
+import type { Api } from '../../test/kit/api.ts';
+import { type Environment, startEnvironment } from '../../test/kit/environment.ts';
 
-let service: TestService;
+let service: Environment;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startEnvironment();
 });
 afterAll(() => service.stop());
 

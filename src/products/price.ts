@@ -1,16 +1,13 @@
 // What JSON Schema cannot say of a price: the currency exists, and the amount has exactly its
 // decimals. Nothing is rounded or padded, so what comes out is what was sent.
 
+import type { Static } from 'typebox';
 import { quantityFault } from '../core/decimal.ts';
 import type { Detail } from '../core/problem.ts';
+import type { Price } from './contract.ts';
 import { currencyDecimals } from './currency.ts';
 
-export interface Price {
-  readonly amount: string;
-  readonly currency: string;
-}
-
-export function priceFaults(price: Price | null | undefined): readonly Detail[] {
+export function priceFaults(price: Static<typeof Price> | null | undefined): readonly Detail[] {
   if (price === null || price === undefined) return [];
   const decimals = currencyDecimals(price.currency);
   const amount = amountFault(price.amount, decimals);

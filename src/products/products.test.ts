@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Answer, type Api, newKey } from '../../test/support/api.ts';
-import { startNode, startService, type TestService } from '../../test/support/service.ts';
+import { type Answer, type Api, newKey } from '../../test/kit/api.ts';
+import { type Environment, startEnvironment, startNode } from '../../test/kit/environment.ts';
 
-let service: TestService;
+let service: Environment;
 let other: Awaited<ReturnType<typeof startNode>>;
 let merchant: string;
 let location: string;
 let api: Api;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startEnvironment();
   other = await startNode(service.db.serviceUrl);
   merchant = await service.given.merchant();
   location = await service.given.location(merchant);

@@ -14,10 +14,10 @@ import { judgeShutters } from './check/shutters.ts';
 import { type Met, whatWasMet } from './check/sometimes.ts';
 import type { Finding } from './check/verdict.ts';
 import { Clients } from './clients.ts';
+import { ChaosEnvironment } from './environment/environment.ts';
 import { type Attempt, isBound, now } from './history.ts';
 import { unleash } from './nemesis/nemesis.ts';
 import { Random } from './random.ts';
-import { World } from './world/world.ts';
 
 /** Everything begun before the last fault must be answered within this, once all is mended. */
 export const livenessMs = 10_000;
@@ -43,23 +43,23 @@ export interface Outcome {
 export async function runChaos(seed: number, seconds: number): Promise<Outcome> {
   const directory = await mkdtemp(join(tmpdir(), 'tallybook-history-'));
   let clients: Clients | undefined;
-  const world = await World.make((credential) => clients?.adopt(credential));
+  const environment = await ChaosEnvironment.make((credential) => clients?.adopt(credential));
   try {
-    clients = Clients.start(world, seed, directory);
+    clients = Clients.start(environment, seed, directory);
     await sleep(warmUpMs);
-    const watch = new Watch(world);
-    const faults = await unleash(world, new Random(seed), now() + seconds * 1_000);
+    const watch = new Watch(environment);
+    const faults = await unleash(environment, new Random(seed), now() + seconds * 1_000);
     await watch.end();
-    const drainedMs = await drain(world, clients);
-    const early = await judge(world, await clients.history());
-    await world.restart();
+    const drainedMs = await drain(environment, clients);
+    const early = await judge(environment, await clients.history());
+    await environment.restart();
     await clients.replay(replaysEach);
     await clients.quit();
     const attempts = await clients.history();
-    const late = await judge(world, attempts);
-    const { deadlocks, recoveries } = world.database.facts();
-    await world.close();
-    const { events, refusedReads, shop } = world;
+    const late = await judge(environment, attempts);
+    const { deadlocks, recoveries } = environment.database.facts();
+    await environment.close();
+    const { events, refusedReads, shop } = environment;
     const registers = checkRegisters(attempts, shop.given);
     return {
       seed,
@@ -71,7 +71,7 @@ export async function runChaos(seed: number, seconds: number): Promise<Outcome> 
       findings: [
         ...merged(early, late),
         { what: 'levels and records without an order of requests', faults: registers.faults },
-        { what: 'faults of processes', faults: world.faults },
+        { what: 'faults of processes', faults: environment.faults },
         { what: 'deadlocks', faults: deadlocks },
         { what: 'requests that were not answered in time', faults: tardiness(drainedMs) },
       ],
@@ -80,7 +80,7 @@ export async function runChaos(seed: number, seconds: number): Promise<Outcome> 
     };
   } catch (error) {
     clients?.kill();
-    await world.close().catch(() => undefined);
+    await environment.close().catch(() => undefined);
     throw error;
   } finally {
     await rm(directory, { recursive: true, force: true });
@@ -88,9 +88,9 @@ export async function runChaos(seed: number, seconds: number): Promise<Outcome> 
 }
 
 /** @returns how long it took (ms) until everything begun was answered. */
-async function drain(world: World, clients: Clients): Promise<number> {
-  await world.database.ready();
-  world.note('mended');
+async function drain(environment: ChaosEnvironment, clients: Clients): Promise<number> {
+  await environment.database.ready();
+  environment.note('mended');
   const since = now();
   await Promise.race([clients.drain(), sleep(6 * livenessMs, undefined, { ref: false })]);
   return now() - since;
@@ -100,12 +100,15 @@ function tardiness(drainedMs: number): string[] {
   return drainedMs <= livenessMs ? [] : [`it took ${Math.round(drainedMs)} ms`];
 }
 
-async function judge(world: World, attempts: readonly Attempt[]): Promise<Finding[]> {
+async function judge(
+  environment: ChaosEnvironment,
+  attempts: readonly Attempt[],
+): Promise<Finding[]> {
   return [
-    ...(await judgeEffects(world.database, attempts, world.shop)),
-    ...(await judgeLedger(world.database)),
-    ...judgeAnswers(attempts, world.operator.bans, world.shop),
-    judgeShutters(attempts, world.shop.booth),
+    ...(await judgeEffects(environment.database, attempts, environment.shop)),
+    ...(await judgeLedger(environment.database)),
+    ...judgeAnswers(attempts, environment.operator.bans, environment.shop),
+    judgeShutters(attempts, environment.shop.booth),
   ];
 }
 
@@ -127,12 +130,12 @@ function countsOf(attempts: readonly Attempt[]) {
 
 /** Looks at the ledger all along: what is committed must be right at every moment. */
 class Watch {
-  readonly #world: World;
+  readonly #environment: ChaosEnvironment;
   readonly #watching: Promise<void>;
   #isOver = false;
 
-  constructor(world: World) {
-    this.#world = world;
+  constructor(environment: ChaosEnvironment) {
+    this.#environment = environment;
     this.#watching = this.#watch();
   }
 
@@ -144,8 +147,8 @@ class Watch {
   async #watch(): Promise<void> {
     while (!this.#isOver) {
       await sleep(watchEveryMs);
-      const rows = await this.#world.database.query(offLedger).catch(() => []);
-      for (const row of rows) this.#world.fail(`seen meanwhile: ${JSON.stringify(row)}`);
+      const rows = await this.#environment.database.query(offLedger).catch(() => []);
+      for (const row of rows) this.#environment.fail(`seen meanwhile: ${JSON.stringify(row)}`);
     }
   }
 }

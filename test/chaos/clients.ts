@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { ClientSetup, ClientToken, Order, Report } from './client/setup.ts';
+import type { ChaosEnvironment } from './environment/environment.ts';
 import type { Attempt } from './history.ts';
-import type { World } from './world/world.ts';
 
 const program = fileURLToPath(new URL('client/main.ts', import.meta.url));
 const count = 3;
@@ -23,7 +23,7 @@ export class Clients {
   }
 
   /** They begin at once, and write into the directory. */
-  static start({ nodes, shop }: World, seed: number, directory: string): Clients {
+  static start({ nodes, shop }: ChaosEnvironment, seed: number, directory: string): Clients {
     const histories = Array.from({ length: count }, (_, n) => join(directory, `${n}.jsonl`));
     const processes = histories.map((history, client) => {
       const setup: ClientSetup = {

@@ -1,7 +1,7 @@
 // What happened: every request that a client sent, and everything that was done to the servers.
 // Times are milliseconds of the machine's monotonic clock, which all its processes share.
 
-export const credentialNames = ['steady', 'shaken', 'neighbour'] as const;
+const credentialNames = ['steady', 'shaken', 'neighbour'] as const;
 
 /** `shaken` loses grant, scopes and token now and then; `neighbour` is another shop's. */
 export type CredentialName = (typeof credentialNames)[number];

@@ -1,18 +1,19 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { served } from '../kit/api.ts';
+import { extentName, isProof, numbersTo, timeout } from '../kit/extent.ts';
+import { FaultEnvironment, isReplay } from './environment.ts';
 import { adjustment, changeOfProduct, create, type Write } from './kinds.ts';
-import { extent, isExhaustive, sampled, timeout } from './sample.ts';
-import { isReplay, Stand } from './stand.ts';
 
 // The connection between client and service is cut after every number of bytes, either way.
 
-let stand: Stand;
+let environment: FaultEnvironment;
 
 beforeAll(async () => {
-  stand = await Stand.open();
+  environment = await FaultEnvironment.start();
 });
-afterAll(() => stand.close());
+afterAll(() => environment.stop());
 
 const framings: Readonly<Record<string, (body: string) => readonly [string, string]>> = {
   'of a known length': (body) => [`Content-Length: ${Buffer.byteLength(body)}`, body],
@@ -29,7 +30,7 @@ function bytesOf({ kind, path, body, key }: Write, framing: string): Buffer {
   const lines = [
     `${kind.method} /api/v1${path} HTTP/1.1`,
     'Host: localhost',
-    `Authorization: Bearer ${stand.token}`,
+    `Authorization: Bearer ${environment.token}`,
     `Idempotency-Key: ${key}`,
     'Content-Type: application/json',
     line,
@@ -38,7 +39,7 @@ function bytesOf({ kind, path, body, key }: Write, framing: string): Buffer {
 }
 
 async function open(): Promise<Socket> {
-  const { hostname, port } = new URL(stand.service.api.origin);
+  const { hostname, port } = new URL(environment.api.origin);
   const socket = connect(Number(port), hostname);
   socket.on('error', () => undefined);
   await once(socket, 'connect');
@@ -85,42 +86,43 @@ const all = routes.flatMap((kind) =>
   Object.keys(framings).map((framing) => ({ kind, name: kind.name, framing })),
 );
 
-describe.each(all)(`a request cut by the client: $name, $framing (${extent})`, (one) => {
+describe.each(all)(`a request cut by the client: $name, $framing (${extentName})`, (one) => {
   const { kind, framing } = one;
 
   test('at any byte before its end binds no key and does nothing', { timeout }, async () => {
-    const last = bytesOf(await stand.newWrite(kind), framing).length - 1;
+    const last = bytesOf(await environment.newWrite(kind), framing).length - 1;
     const cut: { readonly write: Write; readonly length: number }[] = [];
-    for (const length of sampled(last, 12)) {
-      for (const isReset of isExhaustive ? [false, true] : [length % 2 === 0]) {
-        const write = await stand.newWrite(kind);
+    for (const length of numbersTo(last, 12)) {
+      for (const isReset of isProof ? [false, true] : [length % 2 === 0]) {
+        const write = await environment.newWrite(kind);
         await sendPart(bytesOf(write, framing).subarray(0, length), isReset);
         cut.push({ write, length });
       }
     }
     for (const { write, length } of cut) {
       const none = { done: 0, operations: 0 };
-      expect([length, await stand.effects(write)]).toEqual([length, none]);
+      expect([length, await environment.effects(write)]).toEqual([length, none]);
     }
     for (const { write, length } of cut) {
-      const answer = await stand.send(stand.api, write);
+      const answer = await served(() => environment.send(environment.api, write));
       expect([length, answer.code, isReplay(answer)]).toEqual([length, undefined, false]);
     }
   });
 });
 
-describe.each(routes)(`an answer cut by the client: $name (${extent})`, (kind) => {
+describe.each(routes)(`an answer cut by the client: $name (${extentName})`, (kind) => {
   test('at any byte leaves one effect, and the same key tells of it', { timeout }, async () => {
     const framing = 'of a known length';
-    const last = await readPart(bytesOf(await stand.newWrite(kind), framing), 1);
-    for (const length of sampled(last, 12)) {
-      const write = await stand.newWrite(kind);
+    const last = await readPart(bytesOf(await environment.newWrite(kind), framing), 1);
+    for (const length of numbersTo(last, 12)) {
+      const write = await environment.newWrite(kind);
       const received = await readPart(bytesOf(write, framing), length);
-      const answer = await stand.mustSettle(write, `${length} bytes`);
-      // Once a part of the answer has come, the deed is done.
+      const answer = await environment.mustSettle(write, `${length} bytes`);
+      // When a part of the answer has arrived, the write is committed.
       if (received > 0) expect([length, isReplay(answer)]).toEqual([length, true]);
     }
   });
 });
 
-test('after all of this the ledger adds up, and no key has two operations', () => stand.verify());
+test('after all of this the ledger adds up, and no key has two operations', () =>
+  environment.verify());

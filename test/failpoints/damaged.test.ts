@@ -7,17 +7,17 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { mintId } from '../../src/core/id.ts';
-import { layoutOf } from '../../src/database/embedded/directory.ts';
-import { type EmbeddedServer, startEmbeddedServer } from '../../src/database/embedded/server.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { hashKey } from '../../src/operations/fingerprint.ts';
-import { type Api, newKey } from '../support/api.ts';
-import { Given } from '../support/given.ts';
-import { startNode } from '../support/service.ts';
-import { summaryOf } from './stand.ts';
+import { layoutOf } from '../../src/postgres/directory.ts';
+import { type PrivateServer, startPrivateServer } from '../../src/postgres/server.ts';
+import { type Api, newKey, served } from '../kit/api.ts';
+import { startNode } from '../kit/environment.ts';
+import { Given } from '../kit/given.ts';
+import { summaryOf } from './environment.ts';
 
 let directory = '';
-let server: EmbeddedServer;
+let server: PrivateServer;
 let node: Awaited<ReturnType<typeof startNode>>;
 let api: Api;
 /** In the order of the pages. */
@@ -30,7 +30,7 @@ beforeAll(async () => {
   const given = new Given({ sql });
   const merchant = await given.merchant();
   const { token } = await given.credential(merchant);
-  for (let n = 0; n < 2_000; n += 1) customers.push(mintId('customer'));
+  for (let n = 0; n < 2_000; n += 1) customers.push(mintId('cus_'));
   await sql(
     `insert into customers (merchant_id, id, external_id, name, email, email_key, created_at,
        updated_at)
@@ -63,7 +63,12 @@ test('what is in a damaged page is 503, and the rest is served', async () => {
   }
   expect((await api.get('/products')).status).toBe(200);
   const asked = customers.slice(-20).toSpliced(10, 0, damaged ?? '');
-  const answers = await Promise.all(asked.map((id) => api.get(`/customers/${id}`)));
+  const answers = await Promise.all(
+    asked.map((id) => {
+      const ask = () => api.get(`/customers/${id}`);
+      return id === damaged ? ask() : served(ask);
+    }),
+  );
   expect(answers.map((answer) => answer.body.data?.id ?? summaryOf(answer))).toEqual(
     asked.map((id) => (id === damaged ? away : id)),
   );
@@ -77,7 +82,7 @@ test('a write that meets it is 503 and binds no key', async () => {
 });
 
 async function start(): Promise<void> {
-  server = await startEmbeddedServer({
+  server = await startPrivateServer({
     dataDirectory: directory,
     stopWithParent: true,
     log: () => undefined,

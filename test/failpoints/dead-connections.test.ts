@@ -1,36 +1,36 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { limits } from '../../src/core/limits.ts';
+import { FaultEnvironment, type FaultyNode, summaryOf } from './environment.ts';
 import { kinds } from './kinds.ts';
-import { type FaultyNode, Stand, summaryOf } from './stand.ts';
 
 // A network drops all connections to the database without a word, and works again. Whoever asks
 // next cannot know; but once one connection was silent, nobody else has to find that out.
 
 const silence = limits.connectionSilenceTimeout - 100;
 
-let stand: Stand;
+let environment: FaultEnvironment;
 let node: FaultyNode;
 
 beforeAll(async () => {
-  stand = await Stand.open();
-  node = await stand.node();
+  environment = await FaultEnvironment.start();
+  node = await environment.node();
 });
 afterAll(async () => {
   await node.stop();
-  await stand.close();
+  await environment.stop();
 });
 
-interface Crowd {
+interface Burst {
   readonly failed: number;
   /** Those that met a dead connection: nothing else takes as long. */
   readonly slow: number;
 }
 
 /** So many at once that each idle connection is needed by some. */
-async function crowd(): Promise<Crowd> {
-  const writes = await Promise.all(kinds.map((kind) => stand.newWrite(kind)));
+async function burst(): Promise<Burst> {
+  const writes = await Promise.all(kinds.map((kind) => environment.newWrite(kind)));
   const all = [
-    ...writes.map((write) => () => stand.send(node.api, write)),
+    ...writes.map((write) => () => environment.send(node.api, write)),
     ...Array.from({ length: 12 }, (_, n) => () => node.api.get(`/products?limit=${n + 1}`)),
   ].map(async (ask) => {
     const asked = performance.now();
@@ -45,7 +45,7 @@ async function crowd(): Promise<Crowd> {
 }
 
 // A busy machine may take too long to open so many connections at once: 503, but not slowly.
-const allIsWell = () => expect.poll(crowd).toEqual({ failed: 0, slow: 0 });
+const allIsWell = () => expect.poll(burst).toEqual({ failed: 0, slow: 0 });
 
 test('one request pays for connections that died in silence, not one for each', async () => {
   await allIsWell();
@@ -53,7 +53,7 @@ test('one request pays for connections that died in silence, not one for each', 
   const asked = performance.now();
   expect(summaryOf(await node.api.get('/products'))).toBe('503 service_unavailable');
   expect(performance.now() - asked).toBeGreaterThan(silence);
-  for (let n = 0; n < 3; n += 1) expect((await crowd()).slow).toBe(0);
+  for (let n = 0; n < 3; n += 1) expect((await burst()).slow).toBe(0);
   await allIsWell();
-  await stand.verify();
+  await environment.verify();
 });

@@ -1,23 +1,24 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ExchangeProxy, type Fault } from '../support/exchanges.ts';
-import { type ServiceProcess, startProcess } from '../support/process.ts';
+import { served } from '../kit/api.ts';
+import { ExchangeProxy, type Fault } from '../kit/exchanges.ts';
+import { extentName, sampleOf, timeout } from '../kit/extent.ts';
+import { type ServiceProcess, startProcess } from '../kit/process.ts';
+import { FaultEnvironment, isReplay } from './environment.ts';
 import { adjustment, create, kinds } from './kinds.ts';
-import { extent, sampleOf, timeout } from './sample.ts';
 import { first, repeated, type Way } from './scenarios.ts';
-import { isReplay, Stand } from './stand.ts';
 
 // The service is killed at every exchange that a write waits for, before the database hears of it
 // and when it has answered, and started again.
 
-let stand: Stand;
+let environment: FaultEnvironment;
 let proxy: ExchangeProxy;
 /** One that serves, and one that is about to take its place. */
 let serving: ServiceProcess;
 let starting: Promise<ServiceProcess>;
 
 beforeAll(async () => {
-  stand = await Stand.open();
-  proxy = new ExchangeProxy(stand.service.db.serviceUrl);
+  environment = await FaultEnvironment.start();
+  proxy = new ExchangeProxy(environment.db.serviceUrl);
   await proxy.listen();
   serving = await start();
   starting = start();
@@ -25,11 +26,11 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const service of [serving, await starting]) await service.end('SIGKILL');
   await proxy.close();
-  await stand.close();
+  await environment.stop();
 });
 
 function start(): Promise<ServiceProcess> {
-  return startProcess({ ...stand.service.db, serviceUrl: proxy.url });
+  return startProcess({ ...environment.db, serviceUrl: proxy.url });
 }
 
 type When = 'before' | 'after';
@@ -44,19 +45,19 @@ const always = [adjustment, create]
   .flatMap((kind) => pointsOf(first(kind)))
   .filter(({ exchange }) => exchange === 'commit');
 const others = kinds.flatMap((kind) => [first(kind), repeated(kind)]).flatMap(pointsOf);
-const chosen = [...always, ...sampleOf(others, 4)];
+const chosen = [...sampleOf(always, 2), ...sampleOf(others, 2)];
 
-test(`a service killed at any moment of a write leaves all of it or nothing (${extent})`, {
+test(`a service killed at any moment of a write leaves all of it or nothing (${extentName})`, {
   timeout,
 }, async () => {
   for (const { way, exchange, when } of chosen) await kill(way, exchange, when);
-  await stand.verify();
+  await environment.verify();
 });
 
 async function kill(way: Way, exchange: string, when: When): Promise<void> {
   const what = `${way.name}, killed ${when} ${exchange}`;
-  const write = await stand.newWrite(way.kind);
-  await way.prepare(stand, write);
+  const write = await environment.newWrite(way.kind);
+  await way.prepare(environment, write);
   // Only now: starting has exchanges of its own.
   const next = await starting;
   const fault: Fault = { kind: 'run', when, work: () => serving.child.kill('SIGKILL') };
@@ -71,7 +72,7 @@ async function kill(way: Way, exchange: string, when: When): Promise<void> {
     isMet = true;
     return fault;
   };
-  const ask = () => stand.send(serving.api.as(stand.token), write);
+  const ask = () => environment.send(serving.api.as(environment.token), write);
   const unanswered = await ask().catch((error: Error) => error.message);
   expect([what, unanswered]).toEqual([what, 'fetch failed']);
   await serving.end('SIGKILL');
@@ -79,8 +80,8 @@ async function kill(way: Way, exchange: string, when: When): Promise<void> {
   starting = start();
   proxy.onExchange = () => undefined;
   if (exchange === 'commit') expect([what, isDone]).toEqual([what, when === 'after']);
-  const answer = await ask();
+  const answer = await served(ask);
   expect([what, answer.status]).toEqual([what, way.kind.status]);
   expect([what, isReplay(answer)]).toEqual([what, isDone]);
-  await stand.mustSettle(write, what, answer);
+  await environment.mustSettle(write, what, answer);
 }

@@ -2,8 +2,8 @@
 // counted. They differ in what a batch needs to know first: levels and more; nothing at all, so
 // that BEGIN goes out with COMMIT; the row that it changes; a product with all of its levels.
 
-import { newKey } from '../support/api.ts';
-import type { Given } from '../support/given.ts';
+import { newKey } from '../kit/api.ts';
+import type { Given } from '../kit/given.ts';
 
 /** One logical write: whoever sends it, sends this. */
 export interface Write {
@@ -15,7 +15,8 @@ export interface Write {
   readonly subject: string;
 }
 
-export interface Ground {
+/** Where it is written. */
+export interface Place {
   readonly given: Given;
   readonly merchant: string;
   readonly location: string;
@@ -37,7 +38,7 @@ export interface Kind {
   /** What shows the resource to a replay. */
   readonly find: string;
   /** A write of something that nobody has written before. */
-  content(ground: Ground): Promise<Content>;
+  content(place: Place): Promise<Content>;
   /** How often it has been done: a number. */
   readonly effects: string;
 }
@@ -114,7 +115,7 @@ export const changeOfProduct = kindOf({
   before: [looked, 'find_products'],
   batch: [
     ...['begin', 'lock_products', 'lock_products_fully', 'lock_levels_of_products'],
-    ...['find_product_holders', 'bind_keys update_products', 'commit'],
+    ...['find_holders_of_products', 'bind_keys update_products', 'commit'],
   ],
   find: 'find_products',
   async content({ given, merchant }) {

@@ -1,24 +1,25 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Fault } from '../support/exchanges.ts';
+import { served } from '../kit/api.ts';
+import type { Fault } from '../kit/exchanges.ts';
+import { FaultEnvironment, type FaultyNode, summaryOf } from './environment.ts';
 import { faults } from './scenarios.ts';
-import { type FaultyNode, Stand, summaryOf } from './stand.ts';
 
 // A read meets a fault at each exchange it waits for. Nothing is asked twice on its behalf: it says
 // at once that it may be sent again.
 
-let stand: Stand;
+let environment: FaultEnvironment;
 let node: FaultyNode;
 let customer = '';
 
 beforeAll(async () => {
-  stand = await Stand.open();
-  node = await stand.node();
-  const made = await stand.api.post('/customers', { name: 'Ada', email: 'ada@example.com' });
+  environment = await FaultEnvironment.start();
+  node = await environment.node();
+  const made = await environment.api.post('/customers', { name: 'Ada', email: 'ada@example.com' });
   customer = made.body.data.id;
 });
 afterAll(async () => {
   await node.stop();
-  await stand.close();
+  await environment.stop();
 });
 
 const raised = (...sqlstates: string[]): [string, Fault][] =>
@@ -61,7 +62,7 @@ describe.each([
         const isOurs = answer.status === 500;
         expect([name, answer.headers.has('retry-after')]).toEqual([name, !isOurs]);
         node.proxy.reset();
-        expect([name, (await node.api.get(path())).status]).toEqual([name, 200]);
+        expect([name, (await served(() => node.api.get(path()))).status]).toEqual([name, 200]);
       }
     },
   );

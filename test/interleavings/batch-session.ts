@@ -1,21 +1,21 @@
-// Batches of several commands as sessions. Over HTTP their commands would arrive one by one; what
+// Batches of several writes as sessions. Over HTTP they would arrive one by one; what
 // must be one transaction is handed to the recovery of batches here, as the dispatcher does.
 
 import { endpoints } from '../../src/app.ts';
+import type { AnyWriteEndpoint, Write } from '../../src/contract/endpoint.ts';
 import { canonicalQuantity } from '../../src/core/decimal.ts';
-import type { AnyWriteEndpoint } from '../../src/core/endpoint.ts';
 import { mintId } from '../../src/core/id.ts';
 import { limits } from '../../src/core/limits.ts';
 import type { Actor, MerchantId } from '../../src/core/principal.ts';
 import { Problem } from '../../src/core/problem.ts';
 import { connectDatabase, type Database } from '../../src/database/connect.ts';
 import { fingerprint, hashKey } from '../../src/operations/fingerprint.ts';
-import { settleBatch, type TimedTicket } from '../../src/operations/recover.ts';
-import type { GivenCredential } from '../support/given.ts';
+import { settleBatch } from '../../src/operations/recover.ts';
+import type { GivenCredential } from '../kit/given.ts';
+import { patient } from './environment.ts';
 import { type Halts, Session, stepped } from './session.ts';
-import { patient } from './stage.ts';
 
-/** One command of a batch. */
+/** One write of a batch. */
 export interface Order {
   readonly type: 'inventory.adjust' | 'locations.update' | 'products.update';
   readonly key: string;
@@ -53,45 +53,46 @@ export class BatchNode {
     return this.#database.close();
   }
 
-  /** Begins a batch. What became of each command is told in order. */
+  /** Begins a batch. What became of each write is told in order. */
   begin(name: string, orders: readonly Order[], halts: Halts) {
     const session = new Session(name, halts);
     this.#session = session;
-    const told = new Map<TimedTicket, string>();
-    const tickets = orders.map((order) => ticketOf(order, this.#owner));
+    const outcomes = new Map<Write, string>();
+    const writes = orders.map((order) => writeOf(order, this.#owner));
     const done = session.run(() =>
-      settleBatch(this.#database.writer, tickets, (ticket, result) => {
-        if (result === 'apart' || result instanceof Problem) {
-          told.set(ticket, result instanceof Problem ? result.code : result);
-        } else if (result.kind === 'known') told.set(ticket, 'known');
-        else told.set(ticket, result.outcome.status);
+      settleBatch(this.#database.writer, writes, (write, result) => {
+        if (result === 'alone' || result instanceof Problem) {
+          outcomes.set(write, result instanceof Problem ? result.code : result);
+        } else if (result.operation.id !== write.operationId) outcomes.set(write, 'replay');
+        else outcomes.set(write, result.operation.status);
       }),
     );
-    return { session, outcome: () => done.then(() => tickets.map((one) => told.get(one)).join()) };
+    const outcome = () => done.then(() => writes.map((one) => outcomes.get(one)).join());
+    return { session, outcome };
   }
 }
 
-function ticketOf({ type, key, id = '', body }: Order, owner: GivenCredential): TimedTicket {
+function writeOf({ type, key, id = '', body }: Order, owner: GivenCredential): Write {
   const endpoint = endpoints.find(({ contract }) => contract.name === type) as AnyWriteEndpoint;
-  const merchant = owner.merchant as MerchantId;
   const actor: Actor = {
     credential_id: owner.id,
     kind: 'personal_access_token',
     application_id: null,
   };
-  const operationId = mintId('operation');
   const ifMatch = undefined;
   return {
     endpoint,
-    merchant,
-    credentialId: owner.id,
-    type,
+    merchant: owner.merchant as MerchantId,
+    actor,
+    id,
+    body,
+    faults: [],
+    ifMatch,
     keyHash: hashKey(key),
-    operationId,
     fingerprint: fingerprint(key, { type, id, ifMatch, body }),
+    operationId: mintId('op_'),
     locationId: undefined,
-    requestId: mintId('request'),
+    requestId: mintId('req_'),
     deadline: performance.now() + limits.requestDeadline,
-    command: { operationId, merchant, actor, id, body, ifMatch },
   };
 }

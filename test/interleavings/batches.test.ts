@@ -1,55 +1,64 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { newKey } from '../support/api.ts';
+import { newKey } from '../kit/api.ts';
+import { timeout } from '../kit/extent.ts';
 import { adjustment, BatchNode, type Order } from './batch-session.ts';
+import {
+  expectExplored,
+  InterleavingEnvironment,
+  ofBatches,
+  ofFixedLocations,
+} from './environment.ts';
 import type { Explored } from './explore.ts';
 import type { Halts } from './session.ts';
-import { ofBatches, ofFixedLocations, Stage } from './stage.ts';
 
-let stage: Stage;
+let environment: InterleavingEnvironment;
 let nodes: readonly [BatchNode, BatchNode];
 
 beforeAll(async () => {
-  stage = await Stage.open();
-  const { serviceUrl } = stage.db;
-  nodes = [new BatchNode(serviceUrl, stage.owner), new BatchNode(serviceUrl, stage.owner)];
+  environment = await InterleavingEnvironment.start();
+  const { serviceUrl } = environment.db;
+  nodes = [
+    new BatchNode(serviceUrl, environment.owner),
+    new BatchNode(serviceUrl, environment.owner),
+  ];
 });
 afterAll(async () => {
   await Promise.all(nodes.map((node) => node.close()));
-  await stage.close();
+  await environment.stop();
 });
 
 /** Two of each, in the order of their IDs, which is the order of their locks. */
-interface Ground {
+interface Records {
   readonly products: readonly [string, string];
   readonly locations: readonly [string, string];
   readonly suffix: string;
 }
 
-let grounds: Ground[] = [];
+let created: Records[] = [];
 beforeEach(() => {
-  grounds = [];
+  created = [];
 });
 
-async function newGround(): Promise<Ground> {
-  const { merchant } = stage.owner;
+async function newRecords(): Promise<Records> {
+  const { merchant } = environment.owner;
   const two = async (make: (merchant: string) => Promise<string>) =>
     [await make(merchant), await make(merchant)].sort() as [string, string];
-  const ground = {
-    products: await two((owner) => stage.given.product(owner)),
-    locations: await two((owner) => stage.given.location(owner)),
+  const records = {
+    products: await two((owner) => environment.given.product(owner)),
+    locations: await two((owner) => environment.given.location(owner)),
     suffix: newKey(),
   };
-  grounds.push(ground);
-  return ground;
+  created.push(records);
+  return records;
 }
 
 /** Two batches in every order. `before` is done first, as one batch. */
 function exploreBatches(
-  plan: (ground: Ground) => { before?: Order[]; a: Order[]; b: Order[] },
+  plan: (records: Records) => { before?: Order[]; a: Order[]; b: Order[] },
   halts: Halts = ofFixedLocations,
 ): Promise<Explored> {
-  return stage.exploreScenes(async () => {
-    const { before = [], a, b } = plan(await newGround());
+  return environment.exploreRuns(async () => {
+    const { before = [], a, b } = plan(await newRecords());
     const opener = nodes[0].begin('before', before, halts);
     opener.session.free();
     await opener.outcome();
@@ -68,8 +77,8 @@ function exploreBatches(
 
 /** What the levels of all runs hold, by which of the runs' outcomes. */
 async function quantities(): Promise<string[]> {
-  const products = grounds.flatMap((ground) => ground.products);
-  const rows = await stage.db.sql<{ all: string }>(
+  const products = created.flatMap((records) => records.products);
+  const rows = await environment.db.sql<{ all: string }>(
     `select distinct string_agg(quantity::text, ' ' order by position) as all
      from (
        select quantity, (array_position($1::text[], product_id) - 1) / 2 as run,
@@ -83,19 +92,18 @@ async function quantities(): Promise<string[]> {
 
 const done = 'succeeded,succeeded';
 
-describe('two batches', () => {
+describe('two batches', { timeout }, () => {
   test('that name the same levels in crossing order follow each other', async () => {
     const explored = await exploreBatches(({ products: [p, q], locations: [l], suffix }) => ({
       before: [adjustment(`1${suffix}`, p, l, '1'), adjustment(`2${suffix}`, q, l, '1')],
       a: [adjustment(`3${suffix}`, p, l, '5'), adjustment(`4${suffix}`, q, l, '5')],
       b: [adjustment(`5${suffix}`, q, l, '7'), adjustment(`6${suffix}`, p, l, '7')],
     }));
-    expect(Object.keys(explored.outcomes).sort()).toEqual([
-      `A first: A ${done}, B ${done}`,
-      `B first: A ${done}, B ${done}`,
-    ]);
+    expectExplored(explored, {
+      ends: [`A first: A ${done}, B ${done}`, `B first: A ${done}, B ${done}`],
+      interleavings: 36,
+    });
     expect(await quantities()).toEqual(['5 5', '7 7']);
-    expect(explored.interleavings).toBe(36);
   });
 
   test('that make the same levels in crossing order follow each other', async () => {
@@ -103,12 +111,11 @@ describe('two batches', () => {
       a: [adjustment(`3${suffix}`, p, l, '5'), adjustment(`4${suffix}`, q, l, '5')],
       b: [adjustment(`5${suffix}`, q, l, '7'), adjustment(`6${suffix}`, p, l, '7')],
     }));
-    expect(Object.keys(explored.outcomes).sort()).toEqual([
-      `A first: A ${done}, B ${done}`,
-      `B first: A ${done}, B ${done}`,
-    ]);
+    expectExplored(explored, {
+      ends: [`A first: A ${done}, B ${done}`, `B first: A ${done}, B ${done}`],
+      interleavings: 10,
+    });
     expect(await quantities()).toEqual(['5 5', '7 7']);
-    expect(explored.interleavings).toBe(10);
   });
 
   test('that share one key do its work once, and all the rest', async () => {
@@ -116,11 +123,10 @@ describe('two batches', () => {
       a: [adjustment(`3${suffix}`, p, l, '5'), adjustment(`shared${suffix}`, q, l, '5')],
       b: [adjustment(`shared${suffix}`, q, l, '5'), adjustment(`4${suffix}`, p, m, '7')],
     }));
-    expect(Object.keys(explored.outcomes).sort()).toEqual([
-      `A first: A ${done}, B known,succeeded`,
-      `B first: A succeeded,known, B ${done}`,
-    ]);
-    expect(explored.interleavings).toBe(10);
+    expectExplored(explored, {
+      ends: [`A first: A ${done}, B replay,succeeded`, `B first: A succeeded,replay, B ${done}`],
+      interleavings: 10,
+    });
   });
 
   test('of adjustments and of changes to both of their locations never deadlock', async () => {
@@ -138,11 +144,10 @@ describe('two batches', () => {
         b: [renamed('5', l), renamed('6', m)],
       };
     }, ofBatches);
-    expect(Object.keys(explored.outcomes).sort()).toEqual([
-      `A first: A ${done}, B ${done}`,
-      `B first: A ${done}, B ${done}`,
-    ]);
-    expect(explored.interleavings).toBe(9);
+    expectExplored(explored, {
+      ends: [`A first: A ${done}, B ${done}`, `B first: A ${done}, B ${done}`],
+      interleavings: 9,
+    });
   });
 
   test('of adjustments and of changes to both of their products never deadlock', async () => {
@@ -159,11 +164,10 @@ describe('two batches', () => {
         b: [archived('5', p), archived('6', q)],
       };
     });
-    expect(Object.keys(explored.outcomes).sort()).toEqual([
-      `A first: A ${done}, B ${done}`,
-      `B first: A rejected,rejected, B ${done}`,
-    ]);
+    expectExplored(explored, {
+      ends: [`A first: A ${done}, B ${done}`, `B first: A rejected,rejected, B ${done}`],
+      interleavings: 24,
+    });
     expect(await quantities()).toEqual(['1 0', '5 5']);
-    expect(explored.interleavings).toBe(24);
   });
 });

@@ -1,12 +1,12 @@
-// Runs a scene once for every order in which its sessions can take their steps. One step at a time:
-// a session that waits for a lock is left alone until whoever holds it has gone on. The orders are
-// found while they run: each run takes, where it first can, a way that no run has seen the end of.
+// Runs sessions once for every order in which they can take their steps, one step at a time: a
+// session that waits for a lock is left alone until the one that holds it goes on. The orders are
+// found while they run: each run takes, where it first can, a path that no run has completed.
 
-import type { TestDatabase } from '../support/database.ts';
+import type { TestDatabase } from '../kit/database.ts';
 import type { Session } from './session.ts';
 
 /** Sessions that have begun, on data that no other run has touched. */
-export interface Scene {
+export interface Run {
   readonly sessions: readonly Session[];
   /** Resolves when all are done. */
   readonly end: Promise<unknown>;
@@ -38,7 +38,7 @@ interface Fork {
 const barrenRunsMax = 10;
 
 /** Which of these server processes wait for a lock, and for whom. */
-type Blockers = (pids: readonly number[]) => Promise<Map<number, readonly number[]>>;
+export type Blockers = (pids: readonly number[]) => Promise<Map<number, readonly number[]>>;
 
 export async function blockersIn(db: TestDatabase): Promise<Blockers> {
   const session = await db.session();
@@ -53,18 +53,26 @@ export async function blockersIn(db: TestDatabase): Promise<Blockers> {
 }
 
 /**
- * Of two sessions every order is run, once. Of three, two may wait for one lock: which of them gets
- * it is for the database to say, and what it does not say again is not run.
+ * Of two sessions every order is run, once, or `most` of them. Of three, two may wait for one lock:
+ * the database says which of them gets it, and what it does not say again is not run.
  * @throws Error naming the steps, when a run ends in a deadlock or is judged wrong.
  */
-export async function explore(blockers: Blockers, open: () => Promise<Scene>): Promise<Explored> {
+export async function explore(
+  blockers: Blockers,
+  open: () => Promise<Run>,
+  most: number,
+): Promise<Explored> {
   const outcomes: Record<string, number> = {};
   const root = newFork();
   let interleavings = 0;
-  for (let barren = 0; !root.isDone && barren < barrenRunsMax; barren += 1) {
-    const scene = await open();
-    const { steps, isNew } = await walk(blockers, scene, root);
-    const outcome = await scene.judge(steps).catch((error: Error) => {
+  for (
+    let barren = 0;
+    !root.isDone && barren < barrenRunsMax && interleavings < most;
+    barren += 1
+  ) {
+    const run = await open();
+    const { steps, isNew } = await walk(blockers, run, root);
+    const outcome = await run.judge(steps).catch((error: Error) => {
       throw new Error(`${textOf(steps)}: ${error.message}`, { cause: error });
     });
     if (!isNew) continue;
@@ -78,7 +86,7 @@ export async function explore(blockers: Blockers, open: () => Promise<Scene>): P
 /** One run. Says whether no run has gone the same way before. */
 async function walk(
   blockers: Blockers,
-  { sessions, end }: Scene,
+  { sessions, end }: Run,
   root: Fork,
 ): Promise<{ steps: readonly Step[]; isNew: boolean }> {
   const steps: Step[] = [];

@@ -2,14 +2,13 @@
 // shop of one product at one location, and customers; a few lines on purpose, with no SQL.
 
 import { changeLocations, revoke } from '../../src/access/operator/credentials.ts';
-import { transact } from '../../src/access/transact.ts';
-import type { MerchantId } from '../../src/core/principal.ts';
-import { eraseCustomer } from '../../src/customers/store.ts';
+import type { Service } from '../../src/app.ts';
 import type { Database } from '../../src/database/connect.ts';
-import type { Answer, Api } from '../support/api.ts';
+import type { Answer, Api } from '../kit/api.ts';
 
 /** What requests are about in one run. No other run has touched it. */
 export interface Things {
+  readonly merchant: string;
   readonly product: string;
   readonly location: string;
   /** Keys and external IDs of this run are those of the scenario with this behind them. */
@@ -23,7 +22,7 @@ export interface Things {
 /** The ways into a node: the interface, and the database as the operator's commands have it. */
 export interface Hands {
   readonly api: Api;
-  readonly operator: Pick<Database, 'reader' | 'writer'>;
+  readonly operator: Pick<Database, 'reader' | 'writer'> & Pick<Service, 'performAsOperator'>;
 }
 
 /** The shop as far as the requests of the scenarios go. */
@@ -169,17 +168,8 @@ export function renaming(key: string, name: string): Request {
 
 export function erasing(): Request {
   return {
-    send: async ({ operator }, { customer = '' }) => {
-      const deed = { action: 'customer.erase', customer_id: customer } as const;
-      const [owner] = await operator.reader.query<{ merchant_id: MerchantId }>({
-        name: '',
-        text: 'select merchant_id from customers where id = $1',
-        values: [customer],
-      });
-      if (owner === undefined) throw new Error(`there is no customer ${customer}`);
-      const { merchant_id } = owner;
-      const erase = eraseCustomer(merchant_id, customer, new Date().toISOString());
-      await transact(operator.writer, { ...deed, merchant_id }, [erase]);
+    send: async ({ operator }, { merchant, customer = '' }) => {
+      await operator.performAsOperator(merchant, 'customers.erase', {}, { id: customer });
       return undefined;
     },
     serially(shop) {

@@ -3,10 +3,10 @@
 // model. A refusal that is replayed is compared to the last letter.
 
 import { expect } from 'vitest';
-import type { OperationType } from '../../src/core/contract.ts';
-import type { JsonObject } from '../../src/http/wire/json.ts';
-import type { Answer } from '../support/api.ts';
-import type { Noun } from '../support/bodies.ts';
+import type { JsonObject } from '../../src/contract/json.ts';
+import type { OperationType } from '../../src/contract/resource.ts';
+import type { Answer } from '../kit/api.ts';
+import type { Noun } from '../kit/bodies.ts';
 import { erased, isChange, isCreate, nounOf, type Refusal, shown, type Verdict } from './rules.ts';
 import {
   type Bound,

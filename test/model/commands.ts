@@ -4,10 +4,11 @@
 
 import type fc from 'fast-check';
 import { expect } from 'vitest';
+import type { JsonObject } from '../../src/contract/json.ts';
 import type { Reader, Writer } from '../../src/core/statement.ts';
-import type { Answer, Ask } from '../support/api.ts';
-import { defaults, spoils, withOther } from '../support/bodies.ts';
-import { plainSpelling, type Spelling, spelled } from '../support/spelling.ts';
+import type { Answer, Ask } from '../kit/api.ts';
+import { defaults, spoilsOf, withOther } from '../kit/bodies.ts';
+import { plainSpelling, type Spelling, spelled } from '../kit/spelling.ts';
 import { etagOf, isReplay, plain, readAnswer, refusalAnswer, settle } from './answers.ts';
 import { callerOf, keyOf, pathOf, type WriteDraft, writeOf } from './drafts.ts';
 import { isChange, judge, nounOf, refusalOfCaller, sentBody, type Verdict } from './rules.ts';
@@ -29,6 +30,8 @@ export interface Real {
   /** What the operator's commands work on. */
   readonly operator: { readonly reader: Reader; readonly writer: Writer };
   newMerchant(name: string): Promise<string>;
+  /** Erases a customer. Its operation: what only the service knows of it. */
+  erase(merchant: string, customer: string): Promise<JsonObject>;
   /** Closes the service and opens it again, on the same database. */
   restart(): Promise<void>;
   /** Ends every connection of the service with its database, from the database's side. */
@@ -81,7 +84,7 @@ export const replay = (draft: ReplayDraft): Command =>
 
 function variant(sent: Write, { how, member: n }: ReplayDraft): Write {
   if (how === 'same') return sent;
-  const faults = spoils[sent.type];
+  const faults = spoilsOf(sent.type);
   if (how === 'spoilt') return { ...sent, spoil: faults[n % faults.length] };
   if (how === 'mended') return { ...sent, spoil: undefined };
   const names = Object.keys(sent.body);

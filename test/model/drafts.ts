@@ -1,8 +1,8 @@
 // From the numbers of a command to what they name in the present state of the model: callers, keys,
 // writes and lists.
 
-import { operationTypes } from '../../src/core/contract.ts';
-import type { JsonObject } from '../../src/http/wire/json.ts';
+import type { JsonObject } from '../../src/contract/json.ts';
+import { operationTypes } from '../../src/resources.ts';
 import {
   barcodes,
   codes,
@@ -12,8 +12,8 @@ import {
   reasons,
   searched,
   skus,
-  spoils,
-} from '../support/bodies.ts';
+  spoilsOf,
+} from '../kit/bodies.ts';
 import { isChange, nounOf } from './rules.ts';
 import {
   type Caller,
@@ -78,7 +78,7 @@ export function keyOf(world: World, key: WriteDraft['key']): string {
 export function writeOf(world: World, credential: Credential, draft: WriteDraft): Write {
   const { what } = draft;
   const made = madeOf(world, credential, what);
-  const faults = spoils[made.type];
+  const faults = spoilsOf(made.type);
   return { ...made, spoil: draft.spoil === null ? undefined : faults[draft.spoil % faults.length] };
 }
 

@@ -1,9 +1,10 @@
 // Makes commands up, the usual ones most often.
 
 import fc from 'fast-check';
-import { type Scope, scopes } from '../../src/core/principal.ts';
-import { anyBody, anyPatch, defaults, type Noun, reasons } from '../support/bodies.ts';
-import { anySpelling } from '../support/spelling.ts';
+import type { Scope } from '../../src/core/principal.ts';
+import { scopes } from '../../src/resources.ts';
+import { anyBody, anyPatch, defaults, type Noun, reasons } from '../kit/bodies.ts';
+import { anySpelling } from '../kit/spelling.ts';
 import * as does from './commands.ts';
 import type { Draft } from './drafts.ts';
 import * as operator from './operator.ts';

@@ -2,8 +2,8 @@
 // service or planted into it, as short as they were found to be. Number 8 is the first write after
 // those that each run begins with.
 
-import type { JsonObject } from '../../src/http/wire/json.ts';
-import { defaults } from '../support/bodies.ts';
+import type { JsonObject } from '../../src/contract/json.ts';
+import { defaults } from '../kit/bodies.ts';
 import { type Command, type ReplayDraft, replay, restart, write } from './commands.ts';
 import type { Draft, WriteDraft } from './drafts.ts';
 import { erase, grant, rescope, revoke, rotate } from './operator.ts';

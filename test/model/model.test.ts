@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { extent } from '../kit/extent.ts';
 import { kept } from './kept.ts';
 import { checkModel, type ModelRun, type OpenedService, openService, runCommands } from './run.ts';
 
 /** The same runs every time: `npm run model` makes new ones. */
 const usual: ModelRun = {
-  runs: 40,
+  runs: extent(8, 40),
   minutes: 10,
   seed: 20_261_121,
   commands: 100,
@@ -27,7 +28,7 @@ const timeout = (asked.minutes + 20) * 60_000;
 test('every answer to any sequence of requests is what the model says', { timeout }, async () => {
   const runs = await checkModel(service, asked);
   if (told !== undefined) console.log(report(service.outcomes, runs));
-  if (runs < usual.runs) return;
+  if (runs < 40) return;
   expect(expected.filter((outcome) => !service.outcomes.has(outcome))).toEqual([]);
 });
 

@@ -8,9 +8,7 @@ import {
   revoke as revokeCredential,
   rotateToken,
 } from '../../src/access/operator/credentials.ts';
-import { transact } from '../../src/access/transact.ts';
 import type { MerchantId, Scope } from '../../src/core/principal.ts';
-import { eraseCustomer } from '../../src/customers/store.ts';
 import { type Command, command } from './commands.ts';
 import { type Credential, type Merchant, newMerchant, type World } from './world.ts';
 
@@ -77,15 +75,22 @@ export const revoke = (draft: { which: number }): Command =>
   });
 
 export const erase = (draft: { merchant: number; which: number }): Command =>
-  command('erase', draft, async (world, { operator }) => {
+  command('erase', draft, async (world, { erase }) => {
     const merchant = world.merchants[draft.merchant % world.merchants.length];
     const rows = [...(merchant?.customers.values() ?? [])];
     const row = rows[draft.which % rows.length];
     if (merchant === undefined || row === undefined) return;
     const id = String(row.id);
-    const deed = { action: 'customer.erase', merchant_id: merchant.id, customer_id: id } as const;
-    const now = new Date().toISOString();
-    await transact(operator.writer, deed, [eraseCustomer(merchant.id as MerchantId, id, now)]);
+    const operation = await erase(merchant.id, id);
+    merchant.operations.set(String(operation.id), {
+      ...operation,
+      type: 'customers.erase',
+      status: 'succeeded',
+      resource: { type: 'customer', id },
+      error: null,
+      location_id: null,
+      created_at: null,
+    });
     merchant.erased.add(id);
     // Another one may have it now.
     merchant.customers.set(id, { ...row, external_id: null });

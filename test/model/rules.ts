@@ -1,10 +1,10 @@
 // What becomes of a write, in the order in which the interface judges it: caller, scope, location,
 // key, fields, path, state.
 
-import type { OperationType } from '../../src/core/contract.ts';
+import type { JsonObject, JsonValue } from '../../src/contract/json.ts';
+import type { OperationType } from '../../src/contract/resource.ts';
 import type { Scope } from '../../src/core/principal.ts';
-import type { JsonObject, JsonValue } from '../../src/http/wire/json.ts';
-import { defaults, type Noun, spoilt } from '../support/bodies.ts';
+import { defaults, type Noun, spoilt } from '../kit/bodies.ts';
 import {
   type Bound,
   binding,

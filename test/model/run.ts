@@ -2,16 +2,19 @@
 // database, each with merchants of its own. After a run its ledger is recomputed by the code behind
 // `tallybook verify`. What fails is shrunk, and told with the command that replays it.
 
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect } from 'vitest';
+import { createService } from '../../src/app.ts';
+import type { JsonObject } from '../../src/contract/json.ts';
+import { Problem } from '../../src/core/problem.ts';
 import { DatabaseFailure } from '../../src/core/statement.ts';
 import { connectDatabase, type Database } from '../../src/database/connect.ts';
 import { verifyLedger } from '../../src/inventory/verify.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { Given } from '../support/given.ts';
-import { startNode } from '../support/service.ts';
-import { withoutLimits } from '../support/whole.ts';
+import { createTestDatabase, withoutLimits } from '../kit/database.ts';
+import { startNode, testSecret } from '../kit/environment.ts';
+import { Given } from '../kit/given.ts';
 import type { Command, Real } from './commands.ts';
 import { anyCommand, closing, opening } from './generate.ts';
 import { newWorld, type World } from './world.ts';
@@ -78,6 +81,7 @@ export async function openService(): Promise<OpenedService> {
       note('severed');
     },
     newMerchant: (name) => given.merchant(name),
+    erase: (merchant, id) => erase(database, merchant, id),
     restart: async () => {
       await node.stop();
       node = await startNode(db.serviceUrl);
@@ -90,6 +94,30 @@ export async function openService(): Promise<OpenedService> {
       await db.drop();
     },
   };
+}
+
+/** As the command does it, and once more with its key while the database is away. */
+async function erase(database: Database, merchant: string, id: string): Promise<JsonObject> {
+  const { performAsOperator } = createService({ database, secret: testSecret });
+  const key = randomUUID();
+  const started = Date.now();
+  for (;;) {
+    try {
+      const answer = await performAsOperator(merchant, 'customers.erase', {}, { id, key });
+      const [operation] = await database.reader.query<JsonObject>({
+        name: '',
+        text: 'select id, credential_id, request_id from operations where id = $1',
+        values: [answer.operationId],
+      });
+      if (operation === undefined) throw new Error(`${answer.operationId} is gone`);
+      return operation;
+    } catch (error) {
+      const isAway =
+        error instanceof DatabaseFailure || (error instanceof Problem && error.status === 503);
+      if (!isAway || Date.now() - started > patience) throw error;
+      await sleep(pause);
+    }
+  }
 }
 
 /** Until a service whose connections were severed is as it was: it waits for a lost lock first. */

@@ -1,7 +1,7 @@
 // What reads show: for each list the entries that its caller may see, by its filters and in its
 // order; and single resources.
 
-import type { JsonObject } from '../../src/http/wire/json.ts';
+import type { JsonObject } from '../../src/contract/json.ts';
 import { erased, notFound, notGranted, type Refusal, refusalOfCaller } from './rules.ts';
 import { type Caller, type Credential, type List, reaches, type World } from './world.ts';
 

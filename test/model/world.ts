@@ -2,10 +2,10 @@
 // and no locks: one request at a time, and maps. What only the service can choose (IDs, times) the
 // model takes from its answers, once.
 
-import type { OperationType } from '../../src/core/contract.ts';
+import type { JsonObject } from '../../src/contract/json.ts';
+import type { OperationType } from '../../src/contract/resource.ts';
 import type { Scope } from '../../src/core/principal.ts';
-import type { JsonObject } from '../../src/http/wire/json.ts';
-import type { Noun, Spoil } from '../support/bodies.ts';
+import type { Noun, Spoil } from '../kit/bodies.ts';
 
 /** Resources as they are shown, by ID, in the order in which they were made. */
 export type Rows = Map<string, JsonObject>;

@@ -2,12 +2,13 @@
 
 import type { Edit, Mutant } from './mutant.ts';
 
-const claim = 'src/operations/claim.ts';
+const keys = 'src/operations/keys.ts';
 const batch = 'src/operations/batch.ts';
 const dispatch = 'src/operations/dispatch.ts';
 const recover = 'src/operations/recover.ts';
 const foundation = 'db/migrations/0001_foundation.sql';
-const lookUp = 'db/migrations/0003_ledger_by_set.sql';
+const lookUp = 'src/access/store.ts';
+const pipeline = 'src/http/pipeline.ts';
 const unique = 'unique (merchant_id, credential_id, type, key_hash)';
 
 const idempotency = 'src/operations/idempotency.test.ts';
@@ -22,15 +23,15 @@ function namespace(columns: string, asked: string): readonly Edit[] {
     {
       file: lookUp,
       from: `where (f.merchant_id, f.credential_id, f.type, f.key_hash)
-        >= (merchant, credential, k.type, k.key_hash)
-      order by f.merchant_id, f.credential_id, f.type, f.key_hash`,
+      >= (c.merchant_id, c.id, k.type, k.key_hash)
+    order by f.merchant_id, f.credential_id, f.type, f.key_hash`,
       to: `where (${found}) = (${asked}) order by f.id`,
     },
     {
       file: lookUp,
       from: `where (o.merchant_id, o.credential_id, o.type, o.key_hash)
-      = (merchant, credential, k.type, k.key_hash));`,
-      to: ');',
+    = (c.merchant_id, c.id, k.type, k.key_hash)`,
+      to: '',
     },
   ];
 }
@@ -38,10 +39,10 @@ function namespace(columns: string, asked: string): readonly Edit[] {
 export const keyMutants: readonly Mutant[] = [
   {
     name: 'lost-binding-ignored',
-    breaks: 'a twin that could not bind its key goes on with what it has decided',
+    breaks: 'a duplicate that could not bind its key goes on with what it has decided',
     edits: [
       {
-        file: claim,
+        file: keys,
         from: '      order by merchant_id, credential_id, type, key_hash`,',
         to: '      order by merchant_id, credential_id, type, key_hash on conflict do nothing`,',
       },
@@ -75,7 +76,7 @@ export const keyMutants: readonly Mutant[] = [
     edits: [
       {
         file: dispatch,
-        from: 'if (!known.fingerprint.equals(request.fingerprint)) throw keyReused(known);',
+        from: 'if (!operation.fingerprint.equals(write.fingerprint)) throw keyReused(operation);',
         to: '',
       },
     ],
@@ -86,9 +87,9 @@ export const keyMutants: readonly Mutant[] = [
     breaks: 'the same request in other words is 409',
     edits: [
       {
-        file: 'src/http/submit.ts',
-        from: 'body: { ...submission.body, ...body } };',
-        to: 'body: JSON.stringify(submission.body) };',
+        file: 'src/operations/write.ts',
+        from: 'body: { ...asked.body, ...body },',
+        to: 'body: JSON.stringify(asked.body),',
       },
     ],
     suites: [idempotency],
@@ -98,21 +99,26 @@ export const keyMutants: readonly Mutant[] = [
     breaks: 'a request that is bound to its key is refused once the rules are stricter',
     edits: [
       {
-        file: 'src/http/submit.ts',
-        from: 'let { known } = submission;',
-        to: 'let { known } = submission;\n    if (refusal !== undefined) throw refusal;',
+        file: pipeline,
+        from: '  keyLookUp: ({ found }) => found?.bound,\n',
+        to: '',
+      },
+      {
+        file: dispatch,
+        from: "return this.#unlessBound(write, new Problem('validation_failed', ",
+        to: "throw (new Problem('validation_failed', ",
       },
     ],
-    suites: ['test/upgrade/stricter.test.ts'],
+    suites: [idempotency],
   },
   {
     name: 'fingerprint-of-what-is-known',
     breaks: 'a member that is not known does not make another request',
     edits: [
       {
-        file: 'src/http/submit.ts',
-        from: 'body: { ...submission.body, ...body } };',
-        to: 'body };',
+        file: 'src/operations/write.ts',
+        from: 'body: { ...asked.body, ...body },',
+        to: 'body,',
       },
     ],
     suites: [idempotency],
@@ -122,7 +128,7 @@ export const keyMutants: readonly Mutant[] = [
     breaks: 'digits that no quantity may have are dropped, and the rest is taken for a replay',
     edits: [
       {
-        file: 'src/http/parse.ts',
+        file: 'src/contract/parse.ts',
         from: "typeof value === 'string' && quantityFault(value) === undefined",
         to: "typeof value === 'string' && /^[0-9]+[.][0-9]*$/.test(value)",
       },
@@ -132,19 +138,19 @@ export const keyMutants: readonly Mutant[] = [
   {
     name: 'namespace-without-merchant',
     breaks: 'merchants share keys',
-    edits: namespace('credential_id, type, key_hash', 'credential, k.type, k.key_hash'),
+    edits: namespace('credential_id, type, key_hash', 'c.id, k.type, k.key_hash'),
     suites: [idempotency],
   },
   {
     name: 'namespace-without-credential',
     breaks: 'the credentials of a merchant share keys',
-    edits: namespace('merchant_id, type, key_hash', 'merchant, k.type, k.key_hash'),
+    edits: namespace('merchant_id, type, key_hash', 'c.merchant_id, k.type, k.key_hash'),
     suites: [idempotency],
   },
   {
     name: 'namespace-without-type',
     breaks: 'kinds of writes share keys',
-    edits: namespace('merchant_id, credential_id, key_hash', 'merchant, credential, k.key_hash'),
+    edits: namespace('merchant_id, credential_id, key_hash', 'c.merchant_id, c.id, k.key_hash'),
     suites: ['test/writes.test.ts'],
   },
   {
@@ -153,9 +159,9 @@ export const keyMutants: readonly Mutant[] = [
     edits: [
       {
         file: batch,
-        from: 'return [bindKeys(all, now), ...merged(parts)];',
-        to: `const kept = all.filter(({ outcome }) => outcome.status === 'succeeded');
-  return [bindKeys(kept, now), ...merged(parts)];`,
+        from: 'bindKeys(decided.map(({ operation }) => operation)),',
+        to: `bindKeys(decided.map(({ operation }) => operation)
+      .filter(({ status }) => status === 'succeeded')),`,
       },
     ],
     suites: [idempotency],
@@ -171,14 +177,9 @@ export const keyMutants: readonly Mutant[] = [
       },
       {
         file: dispatch,
-        from: 'const data = request.endpoint.present(row);',
-        to: 'const data = request.endpoint.present(row);\n    answered.set(operationId, row);',
-      },
-      {
-        file: dispatch,
-        from: 'await reads.find((ids) => endpoint.find(merchant, ids), resourceId);',
-        to: `answered.get(operationId)
-      ?? (await reads.find((ids) => endpoint.find(merchant, ids), resourceId));`,
+        from: 'const shown = row ?? (await reads.find(',
+        to: `if (row !== undefined) answered.set(operationId, row);
+    const shown = answered.get(operationId) ?? (await reads.find(`,
       },
     ],
     suites: [idempotency],
@@ -188,10 +189,10 @@ export const keyMutants: readonly Mutant[] = [
     breaks: 'a replay is shown to a credential that lost the location',
     edits: [
       {
-        file: 'src/http/pipeline.ts',
-        from: 'if (hint !== undefined && caller.location === undefined) {',
-        to: `if (hint !== undefined && caller.location === undefined
-      && caller.bound === undefined) {`,
+        file: pipeline,
+        from: 'if (asked.locationId !== undefined && found?.location === undefined) {',
+        to: `if (asked.locationId !== undefined && found?.location === undefined
+      && found?.bound === undefined) {`,
       },
     ],
     suites: [idempotency],
@@ -209,7 +210,7 @@ import { setTimeout as sleep } from 'node:timers/promises';`,
       {
         file: recover,
         from: 'return [{ ...part, attempt: attempt + 1 }];',
-        to: `for (const one of tickets) Object.assign(one, { keyHash: randomBytes(32) });
+        to: `for (const one of writes) Object.assign(one, { keyHash: randomBytes(32) });
     return [{ ...part, attempt: attempt + 1 }];`,
       },
     ],
@@ -228,52 +229,53 @@ import { limits } from '../core/limits.ts';`,
       {
         file: recover,
         from: 'return [{ ...part, attempt: attempt + 1 }];',
-        to: `for (const one of tickets) Object.assign(one, { operationId: mintId('operation') });
+        to: `for (const one of writes) Object.assign(one, { operationId: mintId('op_') });
     return [{ ...part, attempt: attempt + 1 }];`,
       },
     ],
     suites: [commit],
   },
   {
-    name: 'flight-left-behind',
-    breaks: 'a key is remembered as under way for ever, with what became of it at first',
-    edits: [{ file: dispatch, from: 'this.#flights.delete(key);', to: 'void key;' }],
+    name: 'first-request-left-in-progress',
+    breaks: 'a key is remembered as in progress for ever, with what became of it at first',
+    edits: [{ file: dispatch, from: 'this.#inProgress.delete(key);', to: 'void key;' }],
     suites: [schedules],
   },
   {
-    name: 'twin-in-flight-not-compared',
-    breaks: 'another request under a key in flight is answered with the first one’s result',
+    name: 'duplicate-in-progress-not-compared',
+    breaks: 'another request under a key in progress is answered with the first one’s result',
     edits: [
       {
         file: dispatch,
-        from: 'if (known !== undefined) return this.#replay(request, known);\n        continue;',
-        to: `const { fingerprint } = known ?? request;
-        if (known !== undefined) return this.#replay({ ...request, fingerprint }, known);
-        continue;`,
+        from: 'if (operation !== undefined) return this.#answer(write, { operation });',
+        to: `const { fingerprint } = operation ?? write;
+      if (operation !== undefined) return this.#answer({ ...write, fingerprint }, { operation });`,
       },
     ],
     suites: [schedules],
   },
   {
-    name: 'set-apart-and-forgotten',
-    breaks: 'whoever waited in vain together with other merchants is never answered',
+    name: 'run-alone-and-forgotten',
+    breaks: 'a write whose batch of several merchants timed out is never answered',
     edits: [
       {
         file: dispatch,
-        from: "if (result === 'apart') return this.#queue.addApart(merchant, type, one);",
-        to: "if (result === 'apart') return;",
+        from:
+          "if (result === 'alone') return " +
+          'this.#queue.addAlone(merchant, endpoint.contract.name, one);',
+        to: "if (result === 'alone') return;",
       },
     ],
     suites: [schedules],
   },
   {
     name: 'culprit-takes-a-neighbour-along',
-    breaks: 'of a batch that is halved one command is lost',
+    breaks: 'of a batch that is halved one write is lost',
     edits: [
       {
         file: recover,
-        from: 'tickets.slice(middle)]',
-        to: 'tickets.slice(middle + 1)]',
+        from: 'writes.slice(middle)]',
+        to: 'writes.slice(middle + 1)]',
       },
     ],
     suites: [schedules],

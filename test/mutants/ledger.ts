@@ -6,13 +6,13 @@ const adjust = 'src/inventory/adjust.ts';
 const batch = 'src/operations/batch.ts';
 const role = 'src/database/role.ts';
 const foundation = 'db/migrations/0001_foundation.sql';
-const bySet = 'db/migrations/0003_ledger_by_set.sql';
 const jointReads = 'src/database/joint-reads.ts';
 const endpoints = 'src/inventory/endpoints.ts';
 
 const batches = 'src/operations/batch.test.ts';
 const commits = 'src/operations/commit.test.ts';
 const rules = 'src/inventory/rules.test.ts';
+const guards = 'src/inventory/ledger.test.ts';
 const migrations = 'src/database/migrate.test.ts';
 
 const readCommitted = "default_transaction_isolation: 'read committed',";
@@ -55,10 +55,9 @@ const levels: readonly Mutant[] = [
     breaks: 'a movement begins one above the end of the one before, and nothing checks the chain',
     edits: [
       {
-        file: bySet,
-        from: `create trigger inventory_movements_continue after insert on inventory_movements
-  referencing new table as added
-  for each statement execute function refuse_broken_chain();`,
+        file: foundation,
+        from: `
+          or coalesce(before.quantity_after, 0) <> a.quantity_before`,
         to: '',
       },
       {
@@ -71,6 +70,47 @@ const levels: readonly Mutant[] = [
       },
     ],
     suites: [rules, 'src/inventory/reads.test.ts', batches],
+  },
+];
+
+const lines: readonly Mutant[] = [
+  {
+    name: 'movements-not-counted',
+    breaks: 'an operation may have fewer movements than it says, or none',
+    edits: [
+      {
+        file: foundation,
+        from: 'for each row when (new.movements > 0) execute function refuse_missing_movements();',
+        to: 'for each row when (new.movements < 0) execute function refuse_missing_movements();',
+      },
+    ],
+    suites: [guards],
+  },
+  {
+    name: 'line-beyond-its-operation',
+    breaks: 'an operation may have more movements than it says',
+    edits: [{ file: foundation, from: ' or o.movements < a.line', to: '' }],
+    suites: [guards],
+  },
+  {
+    name: 'line-left-out',
+    breaks: 'an operation may have its last line and not those before',
+    edits: [{ file: foundation, from: 'when a.line > 1 and (', to: 'when a.line < 1 and (' }],
+    suites: [guards],
+  },
+  {
+    name: 'movement-of-what-moves-nothing',
+    breaks: 'any type of operation may have movements',
+    edits: [{ file: foundation, from: " or o.type not in ('inventory.adjust')", to: '' }],
+    suites: [guards],
+  },
+  {
+    name: 'first-line-not-named',
+    breaks: 'an adjustment answers with a movement that is not its own',
+    edits: [
+      { file: foundation, from: '\n          or (a.line = 1 and o.resource_id <> a.id)', to: '' },
+    ],
+    suites: [guards],
   },
 ];
 
@@ -118,12 +158,12 @@ const durability: readonly Mutant[] = [
     breaks: 'the private server is started with synchronous_commit off',
     edits: [
       {
-        file: 'src/database/embedded/settings.ts',
+        file: 'src/postgres/settings.ts',
         from: "synchronous_commit: 'on',",
         to: "synchronous_commit: 'off',",
       },
     ],
-    suites: ['src/database/embedded/server.test.ts'],
+    suites: ['src/postgres/server.test.ts'],
   },
   {
     name: 'batch-commits-without-flush',
@@ -158,7 +198,7 @@ const reads: readonly Mutant[] = [
     breaks: 'a cursor serves any collection and any merchant',
     edits: [
       {
-        file: 'src/core/page.ts',
+        file: 'src/contract/cursor.ts',
         from: "Buffer.from(JSON.stringify([version, scope.route, scope.merchant]), 'utf8')",
         to: 'Buffer.alloc(scope.route === undefined ? 1 : 0)',
       },
@@ -220,4 +260,4 @@ const listLevels: CollectionEndpoint`,
   },
 ];
 
-export const ledgerMutants: readonly Mutant[] = [...levels, ...durability, ...reads];
+export const ledgerMutants: readonly Mutant[] = [...levels, ...lines, ...durability, ...reads];

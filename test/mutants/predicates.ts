@@ -7,7 +7,7 @@ import { type Edit, filesUnder, type Mutant, readSource } from './mutant.ts';
 /** Where a statement may stand that is about a merchant's rows. */
 function scanned(): string[] {
   const stores = filesUnder('src').filter((file) => /(^|[/-])store\.ts$/.test(file));
-  return [...stores, 'src/operations/claim.ts', ...filesUnder('db/migrations')];
+  return [...stores, 'src/operations/keys.ts', ...filesUnder('db/migrations')];
 }
 
 interface Form {
@@ -26,7 +26,7 @@ const forms: readonly Form[] = [
     without: ([from, parameter]) => ({ from, to: `(${parameter}::text is not null)` }),
   },
   {
-    pattern: new RegExp(String.raw`${column} = (?:${column}|merchant\b)`, 'g'),
+    pattern: new RegExp(String.raw`${column} = (?:${column}\b|\w+ ->> 'merchant_id')`, 'g'),
     without: ([from]) => ({ from, to: 'true' }),
   },
   {
@@ -45,7 +45,7 @@ const forms: readonly Form[] = [
   {
     pattern: new RegExp(
       String.raw`\(${column}, ([^()]*)\)(\s*(?:>=|<=|<|>|=|is distinct from)\s*)` +
-        String.raw`\((?:${column}|merchant), ([^()]*)\)`,
+        String.raw`\(${column}, ([^()]*)\)`,
       'g',
     ),
     without: ([from, left, sign, right]) => ({ from, to: `(${left})${sign}(${right})` }),
@@ -88,9 +88,7 @@ function conditionsOf(file: string): Found[] {
       return { edit, owner: ownerAt(file, text, match.index), condition };
     }),
   );
-  return found
-    .filter(({ edit, owner }) => !file.startsWith('db/') || !isDropped(file, owner, edit.at))
-    .sort((a, b) => a.edit.at - b.edit.at);
+  return found.sort((a, b) => a.edit.at - b.edit.at);
 }
 
 /** The function, constant or trigger that a condition stands in. */
@@ -100,14 +98,6 @@ function ownerAt(file: string, text: string, at: number): string {
     : /^(?:export )?(?:async )?(?:function|const) (\w+)/gm;
   const owners = [...text.slice(0, at).matchAll(pattern)].map(([, name = '']) => name);
   return owners.at(-1) ?? 'the file';
-}
-
-/** Whether a later line of the migrations takes the function or trigger away again. */
-function isDropped(file: string, owner: string, at: number): boolean {
-  const migrations = filesUnder('db/migrations');
-  const later = migrations.slice(migrations.indexOf(file) + 1).map(readSource);
-  const rest = [readSource(file).slice(at), ...later].join('\n');
-  return new RegExp(String.raw`^drop (?:function|trigger) ${owner}\b`, 'm').test(rest);
 }
 
 /** What compares a merchant, alone or first in a row, whatever the form. */
@@ -132,11 +122,7 @@ export function unknownConditions(): string[] {
     }
     const left = text.matchAll(leftover);
     return [...left]
-      .filter(({ 0: line, index }) => {
-        const isWalk = /merchant_id > \$1/.test(line);
-        const isGone = isDropped(file, ownerAt(file, text, index), index);
-        return !isWalk && !(file.startsWith('db/') && isGone);
-      })
+      .filter(([line]) => !/merchant_id > \$1/.test(line))
       .map(([line]) => `${file}: ${line.trim()}`);
   });
 }

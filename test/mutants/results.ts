@@ -47,7 +47,7 @@ function entries(): Entries {
 }
 
 function digestOf({ edits, suites }: Mutant): string {
-  const files = [...edits.map(({ file }) => file), ...suites, ...filesUnder('test/support')];
+  const files = [...edits.map(({ file }) => file), ...suites, ...filesUnder('test/kit')];
   const hash = createHash('sha256').update(JSON.stringify([edits, suites]));
   for (const file of files) hash.update(readSource(file));
   return hash.digest('hex');

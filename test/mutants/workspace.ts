@@ -15,8 +15,8 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import pg from 'pg';
-import { type EmbeddedServer, startEmbeddedServer } from '../../src/database/embedded/server.ts';
-import { templateName } from '../support/postgres.ts';
+import { type PrivateServer, startPrivateServer } from '../../src/postgres/server.ts';
+import { templateName } from '../kit/postgres.ts';
 import { type Mutant, mutated, repository } from './mutant.ts';
 
 /** Not of the working tree, or of no use to the tests. */
@@ -49,10 +49,10 @@ export class Workspace {
   readonly #folder: string;
   readonly #tree: string;
   readonly #data: string;
-  readonly #server: EmbeddedServer;
+  readonly #server: PrivateServer;
   #child: ChildProcess | undefined;
 
-  private constructor(folder: string, data: string, server: EmbeddedServer) {
+  private constructor(folder: string, data: string, server: PrivateServer) {
     this.#folder = folder;
     this.#tree = join(folder, 'tree');
     this.#data = data;
@@ -66,7 +66,7 @@ export class Workspace {
     symlinkSync(join(repository, 'node_modules'), join(tree, 'node_modules'));
     // The server may run under an account of its own, which must reach its folder.
     const data = mkdtempSync(join(tmpdir(), 'tallybook-mutants-data-'));
-    const server = await startEmbeddedServer({
+    const server = await startPrivateServer({
       dataDirectory: data,
       stopWithParent: true,
       settings: { max_connections: '300', log_line_prefix: '%e ' },
@@ -121,7 +121,12 @@ export class Workspace {
     const flags = ['--bail=1', '--reporter=json', `--outputFile=${report}`];
     const child = spawn(process.execPath, [program, 'run', ...flags, suite], {
       cwd: this.#tree,
-      env: { ...process.env, NO_COLOR: '1', TALLYBOOK_TEST_DATABASE_URL: this.#server.ownerUrl },
+      env: {
+        ...process.env,
+        NO_COLOR: '1',
+        TALLYBOOK_PROVE: 'everything',
+        TALLYBOOK_TEST_DATABASE_URL: this.#server.ownerUrl,
+      },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     this.#child = child;

@@ -2,14 +2,16 @@
 // are made of them. One changes a register it has to lock, and refuses to change it to what it is;
 // the other needs to know nothing first.
 
-import type { OperationType } from '../../src/core/contract.ts';
+import type { TObject, TString } from 'typebox';
+import type { BodyOf, WriteContract } from '../../src/contract/contract.ts';
 import type {
   AnyWriteEndpoint,
-  Command,
   Decision,
+  Operation,
+  Write,
   WriteEndpoint,
-} from '../../src/core/endpoint.ts';
-import type { KnownRow } from '../../src/operations/claim.ts';
+} from '../../src/contract/endpoint.ts';
+import type { OperationType } from '../../src/contract/resource.ts';
 
 export interface RegisterRecord {
   readonly merchant_id: string;
@@ -30,8 +32,9 @@ export interface EffectRecord {
 }
 
 /** An operation as it is bound: bytes are written in hexadecimal. */
-export interface OperationRecord extends Omit<KnownRow, 'key_hash'> {
+export interface OperationRecord extends Omit<Operation, 'key_hash' | 'fingerprint'> {
   readonly key_hash: string;
+  readonly fingerprint: string;
 }
 
 /** An effect as it is shown: with the register as it is now. */
@@ -43,14 +46,11 @@ export interface Shown {
 
 const bytes = (text: string) => Buffer.from(text.slice(2), 'hex');
 
-export function rowOf(record: OperationRecord): KnownRow {
-  const { resource_id = null, error_code = null, error_details = null } = record;
-  const outcome = { resource_id, error_code, error_details };
-  const fingerprint = bytes(String(record.fingerprint));
-  return { ...record, ...outcome, fingerprint, key_hash: bytes(record.key_hash) };
+export function rowOf(record: OperationRecord): Operation {
+  return { ...record, fingerprint: bytes(record.fingerprint), key_hash: bytes(record.key_hash) };
 }
 
-type Key = Pick<KnownRow, 'merchant_id' | 'credential_id' | 'type'>;
+type Key = Pick<Operation, 'merchant_id' | 'credential_id' | 'type'>;
 
 export function keyOf(one: Key & { readonly key_hash: Buffer | string }): string {
   const hash = typeof one.key_hash === 'string' ? bytes(one.key_hash) : one.key_hash;
@@ -59,7 +59,7 @@ export function keyOf(one: Key & { readonly key_hash: Buffer | string }): string
 
 export class Rows {
   /** By key. */
-  readonly operations = new Map<string, KnownRow>();
+  readonly operations = new Map<string, Operation>();
   readonly registers = new Map<string, RegisterRecord>();
   readonly effects: EffectRecord[] = [];
 
@@ -82,38 +82,39 @@ export class Rows {
     return { id, operation_id, now };
   }
 
-  /** What is known of the keys that a look-up names. */
-  knownBy(keys: unknown): KnownRow[] {
+  /** What the keys that a look-up names are bound to. */
+  boundTo(keys: unknown): Operation[] {
     const asked = JSON.parse(String(keys)) as OperationRecord[];
     return asked.flatMap((one) => this.operations.get(keyOf(one)) ?? []);
   }
 }
 
-export interface Body {
-  readonly register: string;
-  readonly target: string;
+interface SetRegister extends WriteContract {
+  readonly body: TObject<{ register: TString; target: TString }>;
 }
+
+export type Body = BodyOf<SetRegister>;
 
 type Registers = Map<string, Pick<RegisterRecord, 'register' | 'value' | 'sequence'>>;
 type Change = Omit<EffectRecord, 'merchant_id'>;
 
 const shared = {
-  row: ({ id, operation_id, sequence }: Change): Shown => ({ id, operation_id, now: sequence }),
   find: (_merchant: string, ids: readonly string[]) => ({ name: 'find', text: '', values: [ids] }),
   present: (row: Shown) => row,
 };
 
-const setting: Omit<WriteEndpoint<Body, Registers, Change, Shown>, 'contract'> = {
+const setting: WriteEndpoint<SetRegister, Registers, Shown, Change> = {
   ...shared,
-  load: (commands) => {
-    const names = new Set(commands.map(({ body }) => body.register));
+  contract: { name: 'inventory.adjust', method: 'POST' } as unknown as SetRegister,
+  load: (writes) => {
+    const names = new Set(writes.map(({ body }) => body.register));
     const records = [...names].map((register) => ({ register }));
     return {
       statements: [{ name: 'lock_registers', text: '', records }],
       state: ([rows = []]) => new Map((rows as RegisterRecord[]).map((one) => [one.register, one])),
     };
   },
-  decide: (registers, { body, operationId }): Decision<Change> => {
+  decide: (registers, { body, operationId }): Decision<Shown, Change> => {
     const { register, target } = body;
     const { value, sequence } = registers.get(register) ?? { value: '0', sequence: 0 };
     if (value === target) return { kind: 'rejected', code: 'inventory_no_change', details: [] };
@@ -137,10 +138,11 @@ const setting: Omit<WriteEndpoint<Body, Registers, Change, Shown>, 'contract'> =
   ],
 };
 
-const making: Omit<WriteEndpoint<Body, undefined, Change, Shown>, 'contract'> = {
+const making: WriteEndpoint<SetRegister, undefined, Shown, Change> = {
   ...shared,
+  contract: { name: 'customers.create', method: 'POST' } as unknown as SetRegister,
   load: () => ({ statements: [], state: () => undefined }),
-  decide: (_state: undefined, { operationId }: Command<Body>) =>
+  decide: (_state: undefined, { operationId }: Write<Body>) =>
     succeeded(operationId, { register: null, sequence: 0, before: '', after: '' }),
   save: (changes) => [{ name: 'save_effects', text: '', records: changes }],
 };
@@ -148,13 +150,11 @@ const making: Omit<WriteEndpoint<Body, undefined, Change, Shown>, 'contract'> = 
 function succeeded(
   operationId: string,
   change: Omit<Change, 'id' | 'operation_id'>,
-): Decision<Change> {
+): Decision<Shown, Change> {
   const id = `of ${operationId}`;
-  return {
-    kind: 'succeeded',
-    resourceId: id,
-    change: { id, operation_id: operationId, ...change },
-  };
+  const row = { id, operation_id: operationId, now: change.sequence };
+  const changes = [{ id, operation_id: operationId, ...change }];
+  return { kind: 'succeeded', row, changes, movements: 0 };
 }
 
 export const writes: Readonly<Partial<Record<OperationType, AnyWriteEndpoint>>> = {

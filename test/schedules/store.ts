@@ -108,7 +108,7 @@ export class Store {
     };
     return {
       query: <Row>(statement: Statement<Row>) =>
-        ask(() => this.rows.knownBy(statement.values[0]) as Row[]),
+        ask(() => this.rows.boundTo(statement.values[0]) as Row[]),
       find: (_statementOf, id) => ask(() => this.rows.effect(id) as never),
     };
   }
@@ -196,7 +196,7 @@ export class Store {
 
   async #execute(session: Session, { name, values }: Statement): Promise<Result> {
     const { transaction } = session;
-    if (name === 'find_keys') return select(this.rows.knownBy(values[0]));
+    if (name === 'find_keys') return select(this.rows.boundTo(values[0]));
     if (name === 'begin') {
       session.transaction = {
         saved: new Rows(),

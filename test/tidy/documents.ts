@@ -1,7 +1,7 @@
 // What the documents and the migrations promise about the tree: what they name is there.
 
 import { posix } from 'node:path';
-import type { SourceFile } from '../support/source.ts';
+import type { SourceFile } from '../kit/source.ts';
 import { finding, findLines, type Rule, type Tree } from './rule.ts';
 
 const namedPaths: Rule = {

@@ -2,121 +2,136 @@
 // cannot be read without it.
 
 import { posix } from 'node:path';
-import { type Import, importsOf, type SourceFile } from '../support/source.ts';
+import { importsOf, type SourceFile } from '../kit/source.ts';
 import { type Finding, finding, type Rule, type Tree } from './rule.ts';
 
-/** Folders of src, or files right under it, that a folder may import besides itself. */
-const mayImport: Readonly<Record<string, readonly string[]>> = {
-  core: [],
+/** The first line of a room's README.md ends with what it may import. */
+const mayImportLine = /May import: (.+)\.$/;
+
+/** Files right under src are in no room. These join all rooms; the others import core. */
+const joins = ['app.ts', 'main.ts'];
+const loneFiles: Readonly<Record<string, readonly string[]>> = {
   'config.ts': ['core'],
-  database: ['core', 'config.ts'],
-  http: ['core', 'access', 'operations'],
+  // The line of a request is made from the record that the server keeps of it.
+  'log.ts': ['core', 'http/server.ts'],
 };
 
-/** A domain imports the vocabulary only, and what stands in `neighbours`. */
-const domainMayImport = ['core'];
+/** It imports what domains declare, each in one file of its own. */
+const listOfResources = 'resources.ts';
 
-/** These join everything. */
-const roots = ['app.ts', 'main.ts'];
-
-export interface Neighbour {
-  /** The folder that imports. */
-  readonly from: string;
-  /** The file of another folder. */
-  readonly to: string;
-  readonly names: readonly string[];
-  readonly reason: string;
-}
-
-/** What a folder needs of another against the table, by name. */
-export const neighbours: readonly Neighbour[] = [
-  {
-    from: 'inventory',
-    to: 'products/store.ts',
-    names: ['productExists'],
-    reason: 'the levels of a product that does not exist are a 404, not an empty list',
-  },
-  {
-    from: 'inventory',
-    to: 'access/contract.ts',
-    names: ['credentialKinds'],
-    reason: 'a movement shows the kind of credential that made it, in the same words',
-  },
-  {
-    from: 'log.ts',
-    to: 'http/server.ts',
-    names: ['RequestRecord'],
-    reason: 'the line of a request is made from the record that the server keeps of it',
-  },
-];
+const declarationsOnly =
+  (file: SourceFile) =>
+  ({ line, target }: { readonly line: number; readonly target: string | undefined }): Finding[] => {
+    const isDeclared = /^src\/(core\/.*|[a-z]+\/(contract|resource)\.ts)$/.test(
+      target ?? 'src/core/',
+    );
+    return isDeclared ? [] : [finding(file, line, `${listOfResources} → ${target}`)];
+  };
 
 const table: Rule = {
   id: 'import-table',
-  name: 'a folder imports what the table of ARCHITECTURE.md lets it',
-  remedy:
-    'move what both need to core, pass it in from app.ts, or list the neighbour with a reason',
-  check(file) {
+  name: 'a room imports what the first line of its README.md says',
+  remedy: 'move what both need to core, pass it in from app.ts, or name the file and the reason',
+  check(file, tree) {
     if (!file.isService) return [];
-    const from = zoneOf(file.path);
-    return importsOf(file).flatMap((one) => {
-      const to = one.target?.startsWith('src/') ? zoneOf(one.target) : undefined;
-      if (one.target === undefined || isAllowed(from, to) || isNeighbour(from, one)) return [];
-      return [finding(file, one.line, `${from} → ${one.target}`)];
+    const room = roomOf(file.path);
+    if (joins.includes(room)) return [];
+    if (room === listOfResources) return importsOf(file).flatMap(declarationsOnly(file));
+    const allowed = loneFiles[room] ?? importsOfRoom(room, tree);
+    return importsOf(file).flatMap(({ line, target }) => {
+      if (target === undefined) return [];
+      const to = target.startsWith('src/') ? roomOf(target) : undefined;
+      const isAllowed =
+        to !== undefined &&
+        (to === room || allowed.includes(to) || allowed.includes(target.slice('src/'.length)));
+      return isAllowed ? [] : [finding(file, line, `${room} → ${target}`)];
     });
   },
   refuses: [
-    { files: { 'src/core/a.ts': "import '../config.ts';" }, at: ['src/core/a.ts:1'] },
-    {
-      files: { 'src/http/a.ts': "\nimport type { A } from '../products/a.ts';" },
-      at: ['src/http/a.ts:2'],
-    },
-    {
-      files: { 'src/http/a.ts': "import { a } from '../database/a.ts';" },
-      at: ['src/http/a.ts:1'],
-    },
-    {
-      files: { 'src/operations/a.ts': "import('../access/a.ts');" },
-      at: ['src/operations/a.ts:1'],
-    },
-    {
-      files: { 'src/suppliers/a.ts': "import '../products/store.ts';" },
-      at: ['src/suppliers/a.ts:1'],
-    },
-    { files: { 'src/cli/a.ts': "import '../http/log.ts';" }, at: ['src/cli/a.ts:1'] },
-    { files: { 'src/products/a.ts': "import '../app.ts';" }, at: ['src/products/a.ts:1'] },
-    { files: { 'src/main.ts': "import '../test/support/api.ts';" }, at: ['src/main.ts:1'] },
     {
       files: {
-        'src/inventory/a.ts': "import { productExists, listProducts } from '../products/store.ts';",
+        'src/core/README.md': 'Words. May import: nothing of ours.',
+        'src/core/a.ts': "import '../config.ts';",
       },
-      at: ['src/inventory/a.ts:1'],
+      at: ['src/core/a.ts:1'],
+    },
+    {
+      files: {
+        'src/http/README.md': 'Bytes. May import: core.',
+        'src/http/a.ts': "\nimport type { A } from '../products/a.ts';",
+      },
+      at: ['src/http/a.ts:2'],
+    },
+    { files: { 'src/sales/a.ts': "import('../access/a.ts');" }, at: ['src/sales/a.ts:1'] },
+    { files: { 'src/log.ts': "import './http/a.ts';" }, at: ['src/log.ts:1'] },
+    {
+      files: {
+        'src/sales/README.md': 'Sales. May import: core, products/store.ts (a reason).',
+        'src/sales/a.ts': "import '../products/store.ts';\nimport '../products/edit.ts';",
+      },
+      at: ['src/sales/a.ts:2'],
+    },
+    {
+      files: {
+        'src/core/README.md': 'Words. May import: nothing of ours.',
+        'src/core/a.ts': "import '../../test/kit/api.ts';",
+      },
+      at: ['src/core/a.ts:1'],
     },
   ],
   allows: [
     { 'src/app.ts': "import './http/server.ts';\nimport './products/endpoints.ts';" },
-    { 'src/cli/a.ts': "import '../main.ts';\nimport '../access/operator/merchants.ts';" },
-    { 'src/inventory/a.ts': "import { productExists } from '../products/store.ts';" },
-    { 'src/inventory/a.ts': "const { productExists } = await import('../products/store.ts');" },
-    { 'src/http/wire/a.ts': "import '../respond.ts';\nimport '../../core/id.ts';" },
+    {
+      'src/sales/README.md': 'Sales. May import: core, products/store.ts (why, and why else).',
+      'src/sales/a.ts': "import '../products/store.ts';\nimport '../core/id.ts';\nimport './b.ts';",
+    },
     { 'src/products/a.test.ts': "import '../app.ts';" },
   ],
 };
 
+function importsOfRoom(room: string, tree: Tree): readonly string[] {
+  const [first = ''] = tree.get(`src/${room}/README.md`)?.lines ?? [];
+  const [, list = ''] = mayImportLine.exec(first) ?? [];
+  return list
+    .replace(/\([^)]*\)/g, '')
+    .split(',')
+    .map((name) => name.trim());
+}
+
+const folderLine: Rule = {
+  id: 'folder-line',
+  name: 'the README.md of each folder of src begins with why it exists, and what a room may import',
+  remedy: 'say it in one line: "<why>. May import: <rooms>."',
+  check(file, tree) {
+    if (!file.isService) return [];
+    const folder = posix.dirname(file.path);
+    const isFirst =
+      [...tree.keys()]
+        .filter((path) => posix.dirname(path) === folder && path.endsWith('.ts'))
+        .sort()[0] === file.path;
+    if (folder === 'src' || !isFirst) return [];
+    const [first = ''] = tree.get(`${folder}/README.md`)?.lines ?? [];
+    const isRoom = folder.split('/').length === 2;
+    const says = isRoom ? /\S+ \S+.*\. May import: .+\.$/.test(first) : /\S+ \S+.*\.$/.test(first);
+    return says ? [] : [finding(file, 1, `${folder}/README.md`)];
+  },
+  refuses: [
+    { files: { 'src/sales/a.ts': '', 'src/sales/b.ts': '' }, at: ['src/sales/a.ts:1'] },
+    {
+      files: { 'src/sales/a.ts': '', 'src/sales/README.md': 'What is sold.' },
+      at: ['src/sales/a.ts:1'],
+    },
+    { files: { 'src/http/wire/a.ts': '' }, at: ['src/http/wire/a.ts:1'] },
+  ],
+  allows: [
+    { 'src/sales/a.ts': '', 'src/sales/README.md': 'What is sold. May import: core.' },
+    { 'src/http/wire/a.ts': '', 'src/http/wire/README.md': 'The bytes of a message.' },
+  ],
+};
+
 /** The folder under src that a file is in; the file itself when it is in none. */
-function zoneOf(path: string): string {
+function roomOf(path: string): string {
   return path.split('/')[1] ?? path;
-}
-
-function isAllowed(from: string, to: string | undefined): boolean {
-  if (to === undefined) return false;
-  if (from === to || roots.includes(from)) return true;
-  if (from === 'cli') return to !== 'http';
-  return (mayImport[from] ?? domainMayImport).includes(to);
-}
-
-function isNeighbour(from: string, { target, names }: Import): boolean {
-  const known = neighbours.find((one) => one.from === from && `src/${one.to}` === target);
-  return names.length > 0 && names.every((name) => known?.names.includes(name));
 }
 
 const noCycles: Rule = {
@@ -184,17 +199,25 @@ const noClimbing: Rule = {
   ],
 };
 
-/** Packages that only one folder knows, with what belongs to them. */
-const driver = packageOf('the driver', 'pg', /^pg(-|\/|$)/, 'src/database/');
-const framework = packageOf('the HTTP framework', 'fastify', /^@?fastify(-|\/|$)/, 'src/http/');
+/** Packages that only some rooms know, with what belongs to them. */
+const driver = packageOf('the driver', 'pg', /^pg(-|\/|$)/, ['database', 'postgres']);
+const framework = packageOf('the HTTP framework', 'fastify', /^@?fastify(-|\/|$)/, [
+  'http',
+  'oauth',
+]);
 
-function packageOf(what: string, name: string, pattern: RegExp, home: string): Rule {
+function packageOf(
+  what: string,
+  name: string,
+  pattern: RegExp,
+  homes: readonly [string, ...string[]],
+): Rule {
   return {
     id: `${name}-home`,
-    name: `only ${home} knows ${what}`,
-    remedy: `let ${home} hand over a type of our own`,
+    name: `only ${homes.join(' and ')} know ${what}`,
+    remedy: `let ${homes[0]} hand over a type of our own`,
     check(file) {
-      if (!file.isService || file.path.startsWith(home)) return [];
+      if (!file.isService || homes.includes(roomOf(file.path))) return [];
       return importsOf(file).flatMap(({ line, specifier }): Finding[] =>
         pattern.test(specifier) ? [finding(file, line, specifier)] : [],
       );
@@ -206,7 +229,10 @@ function packageOf(what: string, name: string, pattern: RegExp, home: string): R
       },
       { files: { 'src/app.ts': `const a = await import('${name}');` }, at: ['src/app.ts:1'] },
     ],
-    allows: [{ [`${home}a.ts`]: `import a from '${name}';` }, { 'src/a.ts': "import 'page';" }],
+    allows: [
+      { [`src/${homes[0]}/a.ts`]: `import a from '${name}';` },
+      { 'src/a.ts': "import 'page';" },
+    ],
   };
 }
 
@@ -218,7 +244,7 @@ const pureCore: Rule = {
   name: `core uses no module but ${coreMayUse.join(', ')}`,
   remedy: 'the vocabulary does no I/O: put it where the I/O is',
   check(file) {
-    if (!file.isService || zoneOf(file.path) !== 'core') return [];
+    if (!file.isService || roomOf(file.path) !== 'core') return [];
     return importsOf(file).flatMap(({ line, specifier, target }) =>
       target === undefined && !coreMayUse.includes(specifier)
         ? [finding(file, line, specifier)]
@@ -233,6 +259,7 @@ const pureCore: Rule = {
 
 export const importRules: readonly Rule[] = [
   table,
+  folderLine,
   noCycles,
   noClimbing,
   driver,

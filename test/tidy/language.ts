@@ -1,7 +1,7 @@
 // What this house does not write, and where it writes what only one place may.
 
 import { posix } from 'node:path';
-import { chainOf, importsOf, isNode, type Node, nameOf, nodesOf } from '../support/source.ts';
+import { chainOf, importsOf, isNode, type Node, nameOf, nodesOf } from '../kit/source.ts';
 import { finding, findLines, type Rule } from './rule.ts';
 
 const headerLines = 5;

@@ -1,7 +1,7 @@
 // What a rule of the house is. A rule carries the text it must refuse, so that it cannot rot into
 // one that finds nothing.
 
-import type { SourceFile } from '../support/source.ts';
+import type { SourceFile } from '../kit/source.ts';
 
 export interface Finding {
   readonly file: string;

@@ -1,8 +1,8 @@
 // Where SQL stands, and what every statement of a merchant's tables must hold. A statement is read
 // as it is sent: constants of the same file that it embeds are put in.
 
-import { isNode, type Node, nameOf, nodesOf, type SourceFile } from '../support/source.ts';
-import { type Files, finding, type Rule, type Tree } from './rule.ts';
+import { isNode, type Node, nameOf, nodesOf, type SourceFile } from '../kit/source.ts';
+import { type Files, finding, findLines, type Rule, type Tree } from './rule.ts';
 
 interface Text {
   readonly line: number;
@@ -31,16 +31,20 @@ function isStatement(text: string): boolean {
   return statements.some((beginning) => beginning.test(lower));
 }
 
+function isDatabase(path: string): boolean {
+  return /^src\/(database|postgres)\//.test(path);
+}
+
 function isStore(path: string): boolean {
   return /^src\/([^/]+\/){1,2}([a-z-]+-)?store\.ts$/.test(path);
 }
 
 const home: Rule = {
   id: 'sql-home',
-  name: 'SQL stands in the store of its domain and in src/database/',
+  name: 'SQL stands in the store of its domain, in src/database/ and in src/postgres/',
   remedy: 'make it a function of the store that returns the statement',
   check(file) {
-    if (!file.isService || isStore(file.path) || file.path.startsWith('src/database/')) return [];
+    if (!file.isService || isStore(file.path) || isDatabase(file.path)) return [];
     return textsOf(file).flatMap(({ line, owner, text }) =>
       isStatement(text) ? [finding(file, line, owner)] : [],
     );
@@ -179,6 +183,112 @@ function isBound(text: string): boolean {
   ].some((binding) => binding.test(text));
 }
 
+/** What may not stand in an SQL text, whatever it is about, and why. */
+const refusedForms: readonly (readonly [RegExp, string])[] = [
+  [/\bpublic\./, 'a schema by its name'],
+  [
+    new RegExp(
+      String.raw`\bupdate\b(?:(?!\b(?:returning|insert|select)\b)[\s\S])*` +
+        String.raw`\b(?:random|clock_timestamp|gen_random_uuid)\(`,
+    ),
+    'a volatile function in an update',
+  ],
+  [
+    /json(?:b)?_to_recordset\((?:(?!\bjoin\b)[\s\S]){0,120}\bwhere\s+not\s+exists/,
+    '`not exists` on a record set',
+  ],
+];
+
+const distributed: Rule = {
+  id: 'distributed-sql',
+  name: 'a statement runs on a distributed engine as well',
+  remedy:
+    'name no schema; read a clock or chance in the program; use json_array_elements($1) and ->> ' +
+    'where `not exists` meets records',
+  check(file) {
+    if (!isStore(file.path) && file.path !== 'src/operations/keys.ts') return [];
+    return textsOf(file).flatMap(({ line, owner, text }) =>
+      refusedForms.flatMap(([form, what]) =>
+        form.test(text) ? [finding(file, line, `${owner}: ${what}`)] : [],
+      ),
+    );
+  },
+  refuses: [
+    {
+      files: { 'src/a/store.ts': "const a = 'select b from public.c';" },
+      at: ['src/a/store.ts:1'],
+    },
+    {
+      files: { 'src/a/store.ts': "const a = 'update b set c = clock_timestamp()';" },
+      at: ['src/a/store.ts:1'],
+    },
+    {
+      files: {
+        'src/a/store.ts':
+          "f('select d from json_to_recordset($1) as d (e text) where not exists (select 1)');",
+      },
+      at: ['src/a/store.ts:1'],
+    },
+  ],
+  allows: [
+    { 'src/a/store.ts': "const a = 'update b set c = now()';" },
+    {
+      'src/a/store.ts':
+        "f('select d from json_array_elements($1) d where not exists (select from e)');",
+    },
+  ],
+};
+
+const functions: Rule = {
+  id: 'functions-name-no-schema',
+  name: 'a function of the database names no schema, and copies its transition table first',
+  remedy:
+    'write `set search_path from current`, and read the transition table into a variable once',
+  check(file) {
+    if (!file.path.startsWith('db/migrations/')) return [];
+    const schemas = findLines(file, /\bpublic\.\w+/);
+    const bodies = [
+      ...file.text.matchAll(/create (?:or replace )?function (\w+)[\s\S]*?end \$\$;/g),
+    ];
+    const reading = bodies.flatMap(({ 0: text, 1: name = '', index }) => {
+      const line = file.text.slice(0, index).split('\n').length;
+      const isPinned = /set search_path from current/.test(text);
+      const isReading = /(?<!distinct )\b(?:from|into|update|join)\s+(?!added\b)[a-z_]+\s/.test(
+        text,
+      );
+      const copies = text.match(/\bfrom added\b/g)?.length ?? 0;
+      const isCopied = copies === 0 || (copies === 1 && /:= \([\s\S]*from added/.test(text));
+      return [
+        ...(isReading && !isPinned ? [finding(file, line, `${name}: no search_path`)] : []),
+        ...(isCopied ? [] : [finding(file, line, `${name}: reads a transition table`)]),
+      ];
+    });
+    return [...schemas, ...reading];
+  },
+  refuses: [
+    {
+      files: { 'db/migrations/0001_a.sql': 'grant select on public.b to c;' },
+      at: ['db/migrations/0001_a.sql:1'],
+    },
+    {
+      files: {
+        'db/migrations/0001_a.sql':
+          'create function f() returns trigger language plpgsql as $$\nbegin\n' +
+          '  perform 1 from b where c;\nend $$;',
+      },
+      at: ['db/migrations/0001_a.sql:1'],
+    },
+    {
+      files: {
+        'db/migrations/0001_a.sql':
+          'create function f() returns trigger language plpgsql set search_path from current as ' +
+          '$$\nbegin\n  perform 1 from b join added on true;\n  perform 1 from added a;\nend $$;',
+      },
+      at: ['db/migrations/0001_a.sql:1'],
+    },
+  ],
+};
+
 /** A store, and a table of a merchant. */
 function orders(store: string): Files {
   const tables = ['merchants (\n  id text', 'orders (\n  merchant_id text'];
@@ -259,4 +369,10 @@ function ownerOf(around: readonly Node[]): string {
   return named.at(-1) ?? 'the file';
 }
 
-export const statementRules: readonly Rule[] = [home, namedColumns, merchants];
+export const statementRules: readonly Rule[] = [
+  home,
+  namedColumns,
+  merchants,
+  distributed,
+  functions,
+];

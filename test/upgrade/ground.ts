@@ -5,8 +5,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { startEmbeddedServer } from '../../src/database/embedded/server.ts';
-import type { TestDatabase } from '../support/database.ts';
+import { startPrivateServer } from '../../src/postgres/server.ts';
+import type { TestDatabase } from '../kit/database.ts';
 
 export interface Ground extends Pick<TestDatabase, 'sql' | 'ownerUrl' | 'serviceUrl'> {
   readonly client: pg.Client;
@@ -17,7 +17,7 @@ export interface Ground extends Pick<TestDatabase, 'sql' | 'ownerUrl' | 'service
 
 export async function openGround(): Promise<Ground> {
   const directory = await mkdtemp(join(tmpdir(), 'tallybook-upgrade-'));
-  const { ownerUrl, serviceUrl, stop } = await startEmbeddedServer({
+  const { ownerUrl, serviceUrl, stop } = await startPrivateServer({
     dataDirectory: directory,
     stopWithParent: true,
     log: () => undefined,

@@ -1,7 +1,7 @@
 // What an earlier version bound and answered, as it was recorded from it. Frozen: a present version
 // that binds or answers otherwise breaks every client that retries across an upgrade.
 
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
 const folder = new URL('kept/', import.meta.url);
 
@@ -37,7 +37,9 @@ export interface Answered {
   readonly meta: { readonly operation_id?: string };
 }
 
+/** None before the first migration that follows the foundation. */
 export function keptVersions(): number[] {
+  if (!existsSync(folder)) return [];
   return readdirSync(folder)
     .filter((name) => name.endsWith('.json'))
     .map((name) => Number(name.slice(0, 4)))
@@ -52,6 +54,7 @@ export function readKept(schema: number): { kept: Kept; rows: string } {
 }
 
 export function writeKept(kept: Kept, rows: string): void {
+  mkdirSync(folder, { recursive: true });
   writeFileSync(fileOf(kept.schema, 'json'), `${JSON.stringify(kept, undefined, 2)}\n`);
   writeFileSync(fileOf(kept.schema, 'sql'), rows);
 }

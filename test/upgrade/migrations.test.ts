@@ -1,5 +1,5 @@
-// What each migration does to a schema, and that it does all of it or nothing, whoever ends the
-// process that runs it, and gives way to those who hold its tables.
+// What each migration does to a schema, and that it goes on where it was when its process was
+// killed, gives way to those who hold its tables, and keeps to its schema.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -7,10 +7,11 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { migrate, readMigrations } from '../../src/database/migrate.ts';
+import { migrate } from '../../src/database/migrate.ts';
+import { readMigrations } from '../../src/database/migrations.ts';
 import { schemaSnapshot } from '../../src/database/snapshot.ts';
-import { withDatabase } from '../support/postgres.ts';
-import { DatabaseProxy } from '../support/proxy.ts';
+import { withDatabase } from '../kit/postgres.ts';
+import { DatabaseProxy } from '../kit/proxy.ts';
 import { changeOf, partsOf } from './look.ts';
 import { applyUpTo } from './past.ts';
 
@@ -48,71 +49,7 @@ afterAll(async () => {
  * What a migration changes about tables that were there: nothing goes that is not named here. What
  * nodes of the version before still use must not be among it.
  */
-const changes: Readonly<Record<string, object>> = {
-  '0002_access.sql': {
-    gone: [],
-    come: [
-      'column credential_tokens.scopes',
-      'column credentials.approval_id',
-      'column credentials.given_by',
-      'column credentials.request_burst',
-      'column credentials.requests_per_minute',
-      'column merchants.request_burst',
-      'column merchants.requests_per_minute',
-      'constraint credentials.credentials_application_id_fkey',
-      'constraint credentials.credentials_check1',
-      'constraint credentials.credentials_check2',
-      'constraint credentials.credentials_check3',
-      'constraint credentials.credentials_given_by_fkey',
-      'constraint credentials.credentials_merchant_id_approval_id_fkey',
-      'constraint credentials.credentials_request_burst_check',
-      'constraint credentials.credentials_requests_per_minute_check',
-      'constraint merchants.merchants_request_burst_check',
-      'constraint merchants.merchants_requests_per_minute_check',
-      'function append_audit(json,text)',
-      'function oauth_standing(text,text,text,bytea,text[])',
-      'index credentials.credentials_by_application',
-      'index credentials.credentials_by_approval',
-      'index credentials.credentials_by_consent',
-      'index credentials.credentials_by_giver',
-      'index credentials.credentials_one_approval',
-      'table application_secrets',
-      'table applications',
-      'table audit_head',
-      'table audit_records',
-      'table oauth_records',
-      'table rate_buckets',
-    ],
-  },
-  '0003_ledger_by_set.sql': {
-    gone: [
-      'column inventory_levels.last_sequence',
-      'column inventory_movements.previous_sequence',
-      'constraint inventory_levels.inventory_levels_ledger',
-      'constraint inventory_movements.inventory_movements_chain',
-      'constraint inventory_movements.inventory_movements_continue',
-      'function refuse_movement_beyond_level()',
-      'function refuse_shrinking_level()',
-      'index inventory_movements.inventory_movements_chain',
-      'trigger inventory_movements.inventory_movements_within_level',
-    ],
-    come: [
-      'function bound_operations(text,text,json)',
-      'function refuse_broken_chain()',
-      'function refuse_level_off_ledger()',
-      'trigger inventory_levels.inventory_levels_ledger',
-      'trigger inventory_movements.inventory_movements_continue',
-    ],
-  },
-  '0004_plan_of_key_look_up.sql': { gone: [], come: [] },
-  '0005_movement_of_its_operation.sql': {
-    gone: [],
-    come: [
-      'function refuse_movement_of_another_operation()',
-      'trigger inventory_movements.inventory_movements_named',
-    ],
-  },
-};
+const changes: Readonly<Record<string, object>> = {};
 
 describe('a migration', () => {
   test('changes of older tables what is listed here, and nothing else', async () => {
@@ -123,19 +60,21 @@ describe('a migration', () => {
     expect(found).toEqual(changes);
   });
 
-  test('is there whole or not at all, whenever its process is killed', async () => {
+  test('continues after a kill where it was: each step is whole or absent', async () => {
     expect(existsSync(migrationCode), 'run "npm run build" first').toBe(true);
+    const all = (await readMigrations()).flatMap(({ steps }) => steps).length;
     const [messages, ends] = await runKilledAt(undefined);
-    expect(ends).toBe(snapshots.length - 1);
-    const versions = new Set<number>();
-    const step = Math.max(1, Math.floor(messages / 7));
-    for (let at = 1; at <= messages; at += step) {
-      const [, version] = await runKilledAt(at);
-      versions.add(version);
+    expect(ends).toBe(all);
+    const done = new Set<number>();
+    // Within each of the exchanges that a step has, and far apart.
+    for (const part of [0.2, 0.5, 0.8]) {
+      for (const next of [0, 3]) {
+        const [, steps] = await runKilledAt(Math.floor(messages * part) + next);
+        done.add(steps);
+      }
     }
-    // Killed before the first and after the last of them, at least.
-    expect(versions.size).toBeGreaterThan(1);
-  }, 120_000);
+    expect([...done].filter((steps) => steps > 0 && steps < all).length).toBeGreaterThan(2);
+  }, 300_000);
 });
 
 // In a database of an operator's the named ones sort as it does by default, and start-up looks at
@@ -162,41 +101,54 @@ test('an index sorts bytes, but for external IDs and states', async () => {
 
 describe('a migration whose tables others hold', () => {
   test('gives way to whoever works, and is applied once they let go', async () => {
-    const { owner, service } = await copyOf(2);
-    await withClient(owner, async (backup) => {
-      await backup.query('begin; select from inventory_movements limit 1');
-      let ways = 0;
-      const migrating = migrate({
-        owner,
-        service,
-        onBlocked: () => {
-          ways += 1;
-        },
-      });
-      await withClient(owner, async (worker) => {
-        // Behind a migration that held out it would wait for as long as the backup takes.
-        await worker.query(`set lock_timeout = '10s'`);
-        while (ways < 1) await worker.query('select from inventory_levels for update');
-      });
-      await backup.query('commit');
-      expect((await migrating).applied).toHaveLength(snapshots.length - 3);
+    const { owner, service } = await copyOf(0);
+    const [foundation] = await readMigrations();
+    if (foundation === undefined) throw new Error('there is no migration');
+    const { name, checksum, steps } = foundation;
+    const next = steps.findIndex((step) =>
+      /create trigger \w+ .*on inventory_movements/s.test(step),
+    );
+    await withClient(owner, async (client) => {
+      await client.query('set search_path = public, pg_temp');
+      for (const step of steps.slice(0, next)) await client.query(step);
+      const progress = 'update schema_migrations set name = $1, checksum = $2, steps = $3';
+      await client.query(`${progress} where number = 0`, [name, checksum, next]);
     });
-    expect(await schemaSnapshot(owner)).toBe(snapshots.at(-1));
+    const write = 'lock table inventory_movements in row exclusive mode';
+    await withClient(owner, async (holder) => {
+      await holder.query(`begin; ${write}`);
+      let pauses = 0;
+      const onBlocked = () => {
+        pauses += 1;
+      };
+      const migrating = migrate({ owner, service, onBlocked });
+      await withClient(owner, async (worker) => {
+        // Behind a migration that did not give way it would wait for as long as the holder works.
+        await worker.query(`set lock_timeout = '10s'`);
+        while (pauses < 1) await worker.query(`begin; ${write}; commit`);
+      });
+      await holder.query('commit');
+      expect((await migrating).applied).toEqual([name]);
+    });
+    expect(await schemaSnapshot(owner)).toBe(snapshots[1]);
   });
 });
 
 /**
- * Migrates a database of the first version in a process that is killed at its nth message to the
- * database. How many messages there were, and the version it left.
+ * Migrates an empty database in a process that is killed at its nth message to the database.
+ * How many messages there were, and how many steps were applied by then.
  */
-async function runKilledAt(nth: number | undefined): Promise<[messages: number, version: number]> {
-  const { owner, service } = await copyOf(1);
+async function runKilledAt(nth: number | undefined): Promise<[messages: number, steps: number]> {
+  const name = newName();
+  await admin.query(`create database ${name}`);
+  const owner = ownerOf(name);
+  const service = withDatabase(inject('serviceUrl'), name);
   const proxy = new DatabaseProxy(owner);
   let child: ChildProcess | undefined;
   let messages = 0;
   proxy.toDatabase = (bytes) => {
     messages += 1;
-    // The database gets the message, and nobody is there to hear what became of it.
+    // The database gets the message, and nobody is there to receive the answer.
     if (messages === nth) child?.kill('SIGKILL');
     return bytes;
   };
@@ -210,22 +162,28 @@ async function runKilledAt(nth: number | undefined): Promise<[messages: number, 
   const isGone = async () => {
     const { rowCount } = await admin.query(
       'select from pg_stat_activity where datname = $1 limit 1',
-      [new URL(owner).pathname.slice(1)],
+      [name],
     );
     return rowCount === 0;
   };
   await expect.poll(isGone, { interval: 5 }).toBe(true);
-  const version = await withClient(owner, async (client) => {
-    const { rows } = await client.query<{ version: number }>(
-      'select max(number) as version from schema_migrations',
+  const steps = await stepsOf(owner);
+  const finished = await migrate({ owner, service });
+  expect(await schemaSnapshot(owner), `killed at message ${nth}`).toBe(snapshots.at(-1));
+  expect(finished.version).toBe(snapshots.length - 1);
+  await admin.query(`drop database ${name} with (force)`);
+  return [messages, steps];
+}
+
+function stepsOf(owner: string): Promise<number> {
+  return withClient(owner, async (client) => {
+    const { rows: table } = await client.query("select to_regclass('schema_migrations') as there");
+    if (table[0]?.there === null) return 0;
+    const { rows } = await client.query<{ steps: number }>(
+      'select coalesce(sum(steps), 0)::int as steps from schema_migrations',
     );
-    return rows[0]?.version ?? -1;
+    return rows[0]?.steps ?? 0;
   });
-  expect(await schemaSnapshot(owner), `killed at message ${nth}`).toBe(snapshots[version]);
-  // What is missing can be applied, whoever left it so.
-  const { applied } = await migrate({ owner, service });
-  expect(applied).toHaveLength(snapshots.length - 1 - version);
-  return [messages, version];
 }
 
 async function copyOf(version: number): Promise<{ owner: string; service: string }> {

@@ -17,7 +17,6 @@ export async function judge(ground: Ground, bound: readonly Bound[]): Promise<Ve
       (select count(*) from json_to_recordset($1) as a (merchant_id text, id text, status text)
         where not exists (select from operations o where (o.merchant_id, o.id, o.status)
           = (a.merchant_id, a.id, a.status)))::int as acknowledged_and_lost,
-      (select count(*) from operations where status = 'claimed')::int as pending,
       (select count(*) from (select from inventory_movements group by merchant_id, operation_id
         having count(*) > 1) twice)::int as operations_with_two_effects,
       (select count(*) from (select from operations group by merchant_id, credential_id, type,

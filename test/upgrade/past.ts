@@ -1,29 +1,24 @@
 // Databases of earlier versions: the schema as only the first migrations leave it, and rows as the
-// program of that time wrote them. Until version 2 a key was bound in two steps, and the ledger's
-// chain was a foreign key.
+// program of that time wrote them.
 
 import type pg from 'pg';
-import { readMigrations } from '../../src/database/migrate.ts';
+import { readMigrations } from '../../src/database/migrations.ts';
 
-/** Brings an empty database to an earlier version, with the history that its program kept. */
+/** Brings an empty database to an earlier version. */
 export async function applyUpTo(client: pg.Client, version: number): Promise<void> {
-  await client.query(`
+  // Functions keep the path that they are made with.
+  await client.query(`set search_path = public, pg_temp;
     create table if not exists schema_migrations (number integer primary key, name text not null,
-      checksum text not null, applied_at timestamptz not null default now());
-    insert into schema_migrations (number, name, checksum) values (0, 'lock', '')
+      checksum text not null, steps integer not null,
+      applied_at timestamptz not null default now());
+    insert into schema_migrations (number, name, checksum, steps) values (0, '', '', 0)
       on conflict do nothing`);
-  for (const { number, name, checksum, sql } of await readMigrations()) {
-    const { rowCount } = await client.query('select from schema_migrations where number = $1', [
-      number,
-    ]);
-    if (number > version || rowCount !== 0) continue;
-    await client.query('begin');
-    await client.query(sql);
+  for (const { number, name, checksum, steps } of (await readMigrations()).slice(0, version)) {
+    for (const step of steps) await client.query(step);
     await client.query(
-      'insert into schema_migrations (number, name, checksum) values ($1, $2, $3)',
-      [number, name, checksum],
+      'insert into schema_migrations (number, name, checksum, steps) values ($1, $2, $3, $4)',
+      [number, name, checksum, steps.length],
     );
-    await client.query('commit');
   }
 }
 
@@ -67,26 +62,25 @@ export async function fill(client: pg.Client, { levels, depth }: Size): Promise<
       select '${merchant}', ${id('prod', 'n')}, 'Flour ' || n, 'each', 0, now(), now()
       from generate_series(1, ${levels}) n;
     insert into operations (merchant_id, id, credential_id, type, key_hash, fingerprint,
-        fingerprint_version, status, location_id, request_id, created_at)
+        fingerprint_version, status, resource_id, movements, error_code, error_details, location_id,
+        request_id, created_at)
       select '${merchant}', ${id('op', 'o')}, '${credential}', 'inventory.adjust',
-        sha256(('key ' || o)::bytea), sha256(('print ' || o)::bytea), 1, 'claimed', '${location}',
-        'req_bulk', now()
-      from generate_series(1, ${total + levels}) o;
+        sha256(('key ' || o)::bytea), sha256(('print ' || o)::bytea), 1,
+        case when moves then 'succeeded' else 'rejected' end,
+        case when moves then ${id('imv', 'o')} end, moves::int,
+        case when not moves then 'no_change' end, case when not moves then '[]'::json end,
+        '${location}', 'req_bulk', now()
+      from generate_series(1, ${total + levels}) o, lateral (select o <= ${total} as moves) m;
     insert into inventory_levels (merchant_id, product_id, location_id)
       select '${merchant}', ${id('prod', 'n')}, '${location}' from generate_series(1, ${levels}) n;
-    update operations o set status = 'succeeded',
-        resource_id = 'imv_' || right(o.id, 26)
-      where merchant_id = '${merchant}' and id <= ${id('op', `${total}`)};
-    update operations o set status = 'rejected', error_code = 'no_change', error_details = '[]'
-      where merchant_id = '${merchant}' and id > ${id('op', `${total}`)};
     update inventory_levels set quantity = ${depth}, sequence = ${depth}, updated_at = now(),
         last_movement_id = ${id('imv', `${depth - 1} * ${levels} + right(product_id, 26)::bigint`)}
       where merchant_id = '${merchant}';
     insert into inventory_movements (merchant_id, id, product_id, location_id, sequence, type,
-        reason, quantity_before, quantity_delta, quantity_after, operation_id, credential_id,
+        reason, quantity_before, quantity_delta, quantity_after, operation_id, line, credential_id,
         actor_kind, recorded_at)
       select '${merchant}', ${id('imv', number)}, ${id('prod', 'n')}, '${location}', s,
-        'adjustment', 'stock_count', s - 1, 1, s, ${id('op', number)}, '${credential}',
+        'adjustment', 'stock_count', s - 1, 1, s, ${id('op', number)}, 1, '${credential}',
         'personal_access_token', now()
       from ${series} order by s, n;
     commit`);

@@ -3,9 +3,9 @@
 // version of its schema. To be run once per migration, before it is merged, and never again.
 
 import type pg from 'pg';
-import { Api } from '../support/api.ts';
-import { Given } from '../support/given.ts';
-import { serveProcess } from '../support/process.ts';
+import { Api } from '../kit/api.ts';
+import { Given } from '../kit/given.ts';
+import { serveProcess } from '../kit/process.ts';
 import { type Ground, openGround } from './ground.ts';
 import { type Exchange, type Kept, withoutRequest, writeKept } from './kept.ts';
 import { checkOut, tallybook } from './program.ts';

@@ -4,8 +4,8 @@
 // `--from COMMIT`, `--keys 1000`, `--movements 100000` (in the database before it begins).
 
 import { parseArgs } from 'node:util';
-import { Given } from '../support/given.ts';
-import { type ServiceProcess, serveProcess } from '../support/process.ts';
+import { Given } from '../kit/given.ts';
+import { type ServiceProcess, serveProcess } from '../kit/process.ts';
 import { type Ground, openGround } from './ground.ts';
 import { longest, watchLocks } from './look.ts';
 import { judge } from './oracle.ts';

@@ -4,18 +4,18 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { endpoints } from '../../src/app.ts';
-import type { AnyWriteEndpoint, Endpoint } from '../../src/core/endpoint.ts';
-import { type Api, newKey } from '../support/api.ts';
-import { startNode, startService, type TestService } from '../support/service.ts';
+import type { AnyWriteEndpoint, Endpoint } from '../../src/contract/endpoint.ts';
+import { type Api, newKey } from '../kit/api.ts';
+import { type Environment, startEnvironment, startNode } from '../kit/environment.ts';
 
-let service: TestService;
+let service: Environment;
 let earlier: Awaited<ReturnType<typeof startNode>>;
 let before: Api;
 let now: Api;
 let ids: Readonly<Record<'location' | 'product', string>>;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startEnvironment();
   earlier = await startNode(service.db.serviceUrl, undefined, endpoints.map(wider));
   const merchant = await service.given.merchant();
   const { token } = await service.given.credential(merchant);

@@ -3,8 +3,8 @@
 
 import { randomInt, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Given } from '../support/given.ts';
-import { type Reply, Sender } from '../support/sender.ts';
+import type { Given } from '../kit/given.ts';
+import { type Reply, Sender } from '../kit/sender.ts';
 
 /** A node that requests may be sent to. */
 export class Node {

@@ -8,20 +8,20 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { migrate, readMigrations } from '../../src/database/migrate.ts';
-import type { Api } from '../support/api.ts';
-import { Given } from '../support/given.ts';
-import { withDatabase } from '../support/postgres.ts';
-import { startNode } from '../support/service.ts';
+import { migrate } from '../../src/database/migrate.ts';
+import { readMigrations } from '../../src/database/migrations.ts';
+import type { Api } from '../kit/api.ts';
+import { startNode } from '../kit/environment.ts';
+import { Given } from '../kit/given.ts';
+import { withDatabase } from '../kit/postgres.ts';
 import { type Exchange, keptVersions, readKept, withoutRequest } from './kept.ts';
 import { commonColumns, contentsOf, longest, watchLocks } from './look.ts';
 import { applyUpTo, bulk, fill, idOf, type Size } from './past.ts';
 
 const program = fileURLToPath(new URL('../../bin/tallybook.js', import.meta.url));
 
-/** Beside what was recorded. The last version whose chain was a foreign key has most. */
-const sizes: Readonly<Record<number, Size>> = { 2: { levels: 1_000, depth: 100 } };
-const small: Size = { levels: 50, depth: 10 };
+/** Beside what was recorded. */
+const size: Size = { levels: 50, depth: 10 };
 
 let admin: pg.Client;
 /** To a database as a new one is. */
@@ -67,7 +67,6 @@ test('each earlier version has its record', async () => {
 
 describe.each(keptVersions())('a database of version %i', (version) => {
   const { kept, rows } = readKept(version);
-  const size = sizes[version] ?? small;
   const total = size.levels * size.depth;
   let past: Awaited<ReturnType<typeof databaseAt>>;
   let node: Awaited<ReturnType<typeof startNode>> | undefined;
@@ -77,10 +76,8 @@ describe.each(keptVersions())('a database of version %i', (version) => {
     past = await databaseAt(version);
     const { client } = past;
     await client.query(`set session_replication_role = replica; ${rows}`);
-    // Many are made without a look at each, as a restored backup is.
-    if (size === small) await client.query('set session_replication_role = origin');
-    await fill(client, size);
     await client.query('set session_replication_role = origin');
+    await fill(client, size);
     // Or an autovacuum would begin now, and be waited for.
     await client.query('vacuum analyze');
   }, 180_000);

@@ -2,7 +2,7 @@
 // also asked a hundred thousand times in a row.
 
 import { isRetryable, problemKinds } from '../../src/core/problem.ts';
-import type { RawAnswer } from '../support/raw.ts';
+import type { RawAnswer } from '../kit/raw.ts';
 
 const kinds: Readonly<Record<string, { readonly status: number }>> = problemKinds;
 

@@ -2,7 +2,7 @@
 // wire.test.ts proves of each row the same things, among them that a refusal has done nothing.
 
 import type { ProblemCode } from '../../src/core/problem.ts';
-import type { Shop } from '../support/shop.ts';
+import type { TestMerchant } from '../kit/merchant.ts';
 
 export interface WireCase {
   /** What is peculiar about the bytes. */
@@ -31,9 +31,9 @@ export class Draft {
   readonly host = 'Host: shop.example';
   readonly json = 'Content-Type: application/json';
   readonly key = 'Idempotency-Key: 0123456789abcdef';
-  readonly shop: Shop;
+  readonly shop: TestMerchant;
 
-  constructor(shop: Shop) {
+  constructor(shop: TestMerchant) {
     this.shop = shop;
   }
 

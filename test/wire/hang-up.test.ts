@@ -5,18 +5,18 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { limits } from '../../src/core/limits.ts';
-import { RawConnection } from '../support/raw.ts';
-import { startService, type TestService } from '../support/service.ts';
-import { openShop } from '../support/shop.ts';
+import { type Environment, startEnvironment } from '../kit/environment.ts';
+import { createTestMerchant } from '../kit/merchant.ts';
+import { RawConnection } from '../kit/raw.ts';
 import { faultsOf } from './answer.ts';
 import { Draft } from './case.ts';
 
-let service: TestService;
+let service: Environment;
 let draft: Draft;
 
 beforeAll(async () => {
-  service = await startService();
-  draft = new Draft(await openShop(service));
+  service = await startEnvironment();
+  draft = new Draft(await createTestMerchant(service));
 });
 afterAll(() => service.stop());
 

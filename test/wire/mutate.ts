@@ -1,7 +1,8 @@
 // Requests that are almost right: valid ones of every route, changed by the grammar they obey and
 // then by their bytes. All of it follows from a seed, batch by batch.
 
-import { type Case, cases, pathOf, type Shop } from '../support/shop.ts';
+import { type Case, cases, pathOf } from '../kit/cases.ts';
+import type { TestMerchant } from '../kit/merchant.ts';
 import { jsonValues, methods, names, paths, values, versions } from './vocabulary.ts';
 
 /** One request. Its texts have one character for each byte. */
@@ -36,7 +37,7 @@ class Dice {
 
 /** @param outside whether to ask what is outside the version, and has forms of its own. */
 export function mutatedBatch(
-  shop: Shop,
+  shop: TestMerchant,
   seed: number,
   number: number,
   size: number,
@@ -54,7 +55,7 @@ export function mutatedBatch(
   return batch;
 }
 
-function validMessage(one: Case, shop: Shop, n: number, dice: Dice): Message {
+function validMessage(one: Case, shop: TestMerchant, n: number, dice: Dice): Message {
   const body = one.example.body?.(shop, n);
   const key = `mutated-${n}-0123456789`;
   const from = `10.${dice.below(256)}.${dice.below(256)}.${dice.below(256)}`;

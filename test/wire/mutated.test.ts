@@ -1,32 +1,30 @@
 // Almost valid requests in great number, against a service process: none of them may find an
-// exception, an answer out of form, or a way around a key. TALLYBOOK_TEST_SEED repeats a run,
-// TALLYBOOK_TEST_MUTATIONS makes it longer.
+// exception, an answer out of form, or a way around a key. TALLYBOOK_TEST_SEED repeats a run.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { verifyLedger } from '../../bench/setup/service.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { Given } from '../support/given.ts';
-import { type ServiceProcess, startProcess } from '../support/process.ts';
-import { type RawAnswer, RawConnection } from '../support/raw.ts';
-import { openShop, type Shop } from '../support/shop.ts';
-import { withoutLimits } from '../support/whole.ts';
+import { createTestDatabase, type TestDatabase, withoutLimits } from '../kit/database.ts';
+import { extent, seed } from '../kit/extent.ts';
+import { Given } from '../kit/given.ts';
+import { ledgerDifferences } from '../kit/ledger.ts';
+import { createTestMerchant, type TestMerchant } from '../kit/merchant.ts';
+import { type ServiceProcess, startProcess } from '../kit/process.ts';
+import { type RawAnswer, RawConnection } from '../kit/raw.ts';
 import { faultsOf } from './answer.ts';
 import { mutatedBatch } from './mutate.ts';
 
-const seed = Number(process.env.TALLYBOOK_TEST_SEED ?? Date.now() % 1_000_000);
-const total = Number(process.env.TALLYBOOK_TEST_MUTATIONS ?? 10_000);
+const total = extent(2_000, 50_000);
 const batchSize = 8;
 const lanes = 32;
 
 let db: TestDatabase;
 let service: ServiceProcess;
-let shop: Shop;
+let shop: TestMerchant;
 
 beforeAll(async () => {
   db = await createTestDatabase();
   service = await startProcess(db, { TALLYBOOK_LOG_LEVEL: 'warn' });
   await withoutLimits(db);
-  shop = await openShop({ given: new Given(db), api: service.api });
+  shop = await createTestMerchant({ given: new Given(db), api: service.api });
 });
 afterAll(async () => {
   await service.end();
@@ -34,7 +32,7 @@ afterAll(async () => {
 });
 
 /** What the answers said, and what was wrong with them. */
-class Tally {
+class Counts {
   readonly statuses = new Map<number, number>();
   readonly operations = new Set<string>();
   readonly faults = new Map<string, string>();
@@ -64,25 +62,25 @@ const ending = `${last}${'\r\n'.repeat(400)}${last}`;
 const padding = `${'\r\n'.repeat(33 * 1_024)}${last}`;
 
 /** Sends a batch down one connection; what that closes behind a message goes down another. */
-async function sendBatch(batch: readonly string[], tally: Tally, isOutside: boolean) {
+async function sendBatch(batch: readonly string[], counted: Counts, isOutside: boolean) {
   for (let rest = batch; rest.length > 0; ) {
     const connection = await RawConnection.open(service.api.origin);
     connection.send(rest.join('') + ending);
-    const answered = await judgeAnswers(connection, tally, isOutside);
+    const answered = await judgeAnswers(connection, counted, isOutside);
     connection.end();
     const done = Math.max(1, Math.min(answered, rest.length));
-    tally.sent += done;
+    counted.sent += done;
     rest = rest.slice(done);
   }
 }
 
 /** @returns how many there were before the connection was closed. */
-async function judgeAnswers(connection: RawConnection, tally: Tally, isOutside: boolean) {
+async function judgeAnswers(connection: RawConnection, counted: Counts, isOutside: boolean) {
   let answered = 0;
   for (let stalls = 0; stalls < 10; ) {
     const answer = await connection.next({ wait: 1_000 });
     if (answer !== undefined) {
-      tally.judge(answer, isOutside);
+      counted.judge(answer, isOutside);
       answered += 1;
     } else if (connection.closed) {
       return answered;
@@ -91,7 +89,7 @@ async function judgeAnswers(connection: RawConnection, tally: Tally, isOutside: 
       connection.send(padding);
     }
   }
-  tally.faults.set('a connection neither answers nor closes', `${answered} answers`);
+  counted.faults.set('a connection neither answers nor closes', `${answered} answers`);
   return answered;
 }
 
@@ -99,29 +97,29 @@ test(`${total} mutated requests (seed ${seed}) find no 5xx, no other form and no
   timeout: 60_000 + total,
 }, async () => {
   const started = performance.now();
-  const tally = new Tally();
+  const counted = new Counts();
   let number = 0;
   const lane = async () => {
     while (number * batchSize < total) {
       number += 1;
       const isOutside = number % 16 === 0;
-      await sendBatch(mutatedBatch(shop, seed, number, batchSize, isOutside), tally, isOutside);
+      await sendBatch(mutatedBatch(shop, seed, number, batchSize, isOutside), counted, isOutside);
     }
   };
   await Promise.all(Array.from({ length: lanes }, lane));
   const seconds = ((performance.now() - started) / 1_000).toFixed(1);
-  const counts = JSON.stringify(Object.fromEntries(tally.statuses));
-  console.log(`seed ${seed}: ${tally.sent} requests in ${seconds} s, answered with ${counts}`);
-  expect([...tally.faults], `seed ${seed}`).toEqual([]);
-  expect(tally.sent).toBeGreaterThanOrEqual(total);
+  const counts = JSON.stringify(Object.fromEntries(counted.statuses));
+  console.log(`seed ${seed}: ${counted.sent} requests in ${seconds} s, answered with ${counts}`);
+  expect([...counted.faults], `seed ${seed}`).toEqual([]);
+  expect(counted.sent).toBeGreaterThanOrEqual(total);
   // It was worth it: the mutations reach all the way.
   for (const status of [200, 201, 400, 401, 403, 404, 405, 406, 413, 415, 417, 422, 431]) {
-    expect(tally.statuses.get(status) ?? 0, `answers ${status}`).toBeGreaterThan(0);
+    expect(counted.statuses.get(status) ?? 0, `answers ${status}`).toBeGreaterThan(0);
   }
-  await expectNothingLostOrDoubled(tally);
+  await expectNothingLostOrDoubled(counted);
 });
 
-async function expectNothingLostOrDoubled({ operations }: Tally): Promise<void> {
+async function expectNothingLostOrDoubled({ operations }: Counts): Promise<void> {
   expect(service.child.exitCode).toBeNull();
   expect(service.log()).not.toMatch(/"level":(50|60)/);
   expect((await shop.api.get('/credential')).status).toBe(200);
@@ -143,6 +141,5 @@ async function expectNothingLostOrDoubled({ operations }: Tally): Promise<void> 
     );
     expect([type, made?.resources, made?.rows]).toEqual([type, made?.operations, made?.operations]);
   }
-  const { ok, differences } = await verifyLedger(db.serviceUrl);
-  expect([ok, differences]).toEqual([true, []]);
+  expect(await ledgerDifferences(db)).toEqual([]);
 }

@@ -3,20 +3,20 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { limits } from '../../src/core/limits.ts';
-import { newKey } from '../support/api.ts';
-import { RawConnection } from '../support/raw.ts';
-import { startService, type TestService } from '../support/service.ts';
-import { openShop, type Shop } from '../support/shop.ts';
+import { newKey } from '../kit/api.ts';
+import { type Environment, startEnvironment } from '../kit/environment.ts';
+import { createTestMerchant, type TestMerchant } from '../kit/merchant.ts';
+import { RawConnection } from '../kit/raw.ts';
 import { faultsOf } from './answer.ts';
 import { Draft } from './case.ts';
 
-let service: TestService;
-let shop: Shop;
+let service: Environment;
+let shop: TestMerchant;
 let draft: Draft;
 
 beforeAll(async () => {
-  service = await startService();
-  shop = await openShop(service);
+  service = await startEnvironment();
+  shop = await createTestMerchant(service);
   draft = new Draft(shop);
 });
 afterAll(() => service.stop());

@@ -2,12 +2,12 @@
 // connection that is closed where it is in doubt what comes next, and in step otherwise.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newKey } from '../support/api.ts';
-import { RawConnection } from '../support/raw.ts';
-import { startService, type TestService } from '../support/service.ts';
-import { openShop, type Shop } from '../support/shop.ts';
-import { withoutLimits } from '../support/whole.ts';
-import { WorkCounter } from '../support/work.ts';
+import { newKey } from '../kit/api.ts';
+import { withoutLimits } from '../kit/database.ts';
+import { type Environment, startEnvironment } from '../kit/environment.ts';
+import { createTestMerchant, type TestMerchant } from '../kit/merchant.ts';
+import { RawConnection } from '../kit/raw.ts';
+import { WorkCounter } from '../kit/work.ts';
 import { faultsOf } from './answer.ts';
 import { bodies } from './bodies.ts';
 import { Draft, type WireCase } from './case.ts';
@@ -16,15 +16,15 @@ import { headers } from './headers.ts';
 import { queries } from './queries.ts';
 import { methodsAndTargets } from './targets.ts';
 
-let service: TestService;
-let shop: Shop;
+let service: Environment;
+let shop: TestMerchant;
 let draft: Draft;
 const counter = new WorkCounter();
 
 beforeAll(async () => {
-  service = await startService((database) => counter.watch(database));
+  service = await startEnvironment({ watch: (database) => counter.watch(database) });
   await withoutLimits(service.db);
-  shop = await openShop(service);
+  shop = await createTestMerchant(service);
   draft = new Draft(shop);
 });
 afterAll(() => service.stop());

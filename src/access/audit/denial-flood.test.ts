@@ -4,11 +4,11 @@
 import { Agent, request } from 'node:http';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { AuditTrail } from '../../../test/support/audit.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
-import { Given } from '../../../test/support/given.ts';
-import { DatabaseProxy } from '../../../test/support/proxy.ts';
-import { testSecret } from '../../../test/support/service.ts';
+import { AuditTrail } from '../../../test/kit/audit.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/kit/database.ts';
+import { testSecret } from '../../../test/kit/environment.ts';
+import { Given } from '../../../test/kit/given.ts';
+import { DatabaseProxy } from '../../../test/kit/proxy.ts';
 import { readConfig } from '../../config.ts';
 import { mintId } from '../../core/id.ts';
 import { limits } from '../../core/limits.ts';
@@ -16,9 +16,8 @@ import { Problem } from '../../core/problem.ts';
 import { connectDatabase, type Database } from '../../database/connect.ts';
 import { start } from '../../main.ts';
 import { mintToken } from '../token.ts';
-import { verifyChain } from './chain.ts';
-import { Denials, denialOf } from './denials.ts';
-import type { Denial } from './tally.ts';
+import { type Denial, Denials, denialOf } from './denials.ts';
+import { verifyChain } from './verify.ts';
 
 let db: TestDatabase;
 let trail: AuditTrail;
@@ -36,7 +35,7 @@ const denials = () => trail.lines('request.denied');
 const sum = (lines: readonly { readonly [member: string]: unknown }[]) =>
   lines.reduce((total, { count }) => total + Number(count), 0);
 
-function startService() {
+function startEnvironment() {
   const env = {
     TALLYBOOK_MIGRATE_URL: db.ownerUrl,
     TALLYBOOK_SECRET: testSecret,
@@ -72,7 +71,7 @@ async function flood(
 const address = (n: number) => `198.18.${n >> 8}.${n & 255}`;
 
 test('of ten thousand bad tokens each is counted, and the most frequent are named', async () => {
-  const service = await startService();
+  const service = await startEnvironment();
   const given = new Given(db);
   const caller = await given.credential(await given.merchant(), { scopes: [] });
   const token = mintToken('pat');
@@ -93,12 +92,12 @@ test('of ten thousand bad tokens each is counted, and the most frequent are name
   // Once the limit by address answers, a few of them differ from the rest in their code.
   expect(sum(ofOne)).toBeGreaterThan(3_000);
   expect(sum(lines.filter(({ folded }) => folded === true))).toBeGreaterThan(5_000);
-  expect(lines.length).toBeLessThan(2 * limits.denialLinesBurst);
+  expect(lines.length).toBeLessThan(5 * limits.denialLinesPerMinute);
   expect((await verifyChain(trail.database.reader)).ok).toBe(true);
 }, 120_000);
 
-test('a service that is told to stop writes down whom it has just denied', async () => {
-  const service = await startService();
+test('a service that stops first writes the denials that it has counted', async () => {
+  const service = await startEnvironment();
   await flood(service.url, 25, () => ({}));
   await service.stop();
   expect(sum(await denials())).toBe(25);
@@ -109,11 +108,11 @@ test('a known caller who is only too fast is not denied', () => {
     method: 'GET',
     route: '/api/v1/products',
     status: 429,
-    requestId: mintId('request'),
+    requestId: mintId('req_'),
     problem: new Problem('rate_limited'),
     oauthError: undefined,
   };
-  expect(denialOf({ ...answered, credentialId: mintId('credential') })).toBeUndefined();
+  expect(denialOf({ ...answered, credentialId: mintId('cred_') })).toBeUndefined();
   expect(denialOf(answered)).toMatchObject({ code: 'rate_limited', status: 429 });
 });
 
@@ -130,7 +129,7 @@ describe('while the database fails', () => {
       failures += 1;
     };
     database = connectDatabase({ url: await proxy.listen(), writers: 2, onError });
-    recorder = new Denials(database.writer);
+    recorder = new Denials(database.writer, 2_000);
   });
   afterEach(async () => {
     await database.close();
@@ -142,21 +141,31 @@ describe('while the database fails', () => {
     route: '/api/v1/products',
     status: 401,
     code: 'invalid_token',
-    requestId: mintId('request'),
+    requestId: mintId('req_'),
     address: address(n),
   });
 
   test('denials wait in bounded room, and are all counted afterwards', async () => {
     proxy.refuses = true;
-    const count = 3 * limits.denialLinesPendingMax;
+    const count = 3 * limits.denialKindsMax;
     for (let n = 0; n < count; n += 1) recorder.note(stranger(n));
     await expect.poll(() => failures).toBeGreaterThan(0);
     for (let n = 0; n < count; n += 1) recorder.note(stranger(n));
     expect(await denials()).toEqual([]);
     proxy.refuses = false;
     await expect.poll(async () => sum(await denials())).toBe(2 * count);
-    expect((await denials()).length).toBeLessThan(2 * limits.denialLinesBurst);
+    expect((await denials()).length).toBeLessThan(3 * limits.denialLinesPerMinute);
     expect(await recorder.close()).toBe(0);
+  });
+
+  test('equal denials are one line at once, and one that counts a minute of them', async () => {
+    recorder.note(stranger(1));
+    const counts = async () => (await denials()).map(({ count }) => count);
+    await expect.poll(counts).toEqual([1]);
+    for (let n = 0; n < 9; n += 1) recorder.note(stranger(1));
+    await expect.poll(counts).toEqual([1, 9]);
+    expect(await recorder.close()).toBe(0);
+    expect(await counts()).toEqual([1, 9]);
   });
 
   test('a line whose commit was not answered is there once, not twice', async () => {

@@ -1,11 +1,11 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Api, newKey } from '../../../test/support/api.ts';
-import { AuditTrail } from '../../../test/support/audit.ts';
-import { conforms } from '../../../test/support/conformance.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
-import { Given } from '../../../test/support/given.ts';
-import { testSecret } from '../../../test/support/service.ts';
+import { Api, newKey } from '../../../test/kit/api.ts';
+import { AuditTrail } from '../../../test/kit/audit.ts';
+import { conforms } from '../../../test/kit/conformance.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/kit/database.ts';
+import { testSecret } from '../../../test/kit/environment.ts';
+import { Given } from '../../../test/kit/given.ts';
 import { readConfig } from '../../config.ts';
 import { limits } from '../../core/limits.ts';
 import { type Running, start } from '../../main.ts';
@@ -25,7 +25,7 @@ beforeAll(async () => {
   trail = new AuditTrail(db);
   given = new Given(db);
   merchant = await given.merchant();
-  running = await startService();
+  running = await startEnvironment();
   api = new Api(running.url, undefined, conforms);
 });
 afterAll(async () => {
@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 
 /** As `tallybook serve` does, behind a proxy that names addresses. */
-function startService(): Promise<Running> {
+function startEnvironment(): Promise<Running> {
   const config = readConfig(
     { databaseUrl: db.serviceUrl, port: '0' },
     {

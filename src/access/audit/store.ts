@@ -1,10 +1,9 @@
-// The statements of the audit trail. Appending goes through one function of the database, which
-// numbers and chains the lines behind one lock. Reading walks over the key, a bounded range at a
-// time, and trusts no line to be JSON: it is also for the day when somebody has altered one.
+// The statements of the audit trail. Appending is one function of the database, which numbers and
+// chains the lines behind one lock. Reading walks over the primary key in bounded ranges.
 
 import type { Statement } from '../../core/statement.ts';
 
-/** What happened, as its line says it, in the order given. The database says where and when. */
+/** What happened, as its line says it, in the order given. The database adds where and when. */
 export type AuditEntry = {
   readonly action: string;
   readonly day?: never;
@@ -21,8 +20,8 @@ export interface TimedEntry {
 }
 
 /**
- * @param once a part of one of these lines and of no other: nothing is appended when the trail
- *   has it. For entries that may be there, as the answer to an earlier attempt was lost.
+ * @param once a part of one of these lines and of no other: nothing is appended when the trail has
+ *   it already. For entries that may be there because the answer to their commit was lost.
  */
 export function appendAudit(entries: readonly TimedEntry[], once?: string): Statement {
   return {
@@ -33,12 +32,12 @@ export function appendAudit(entries: readonly TimedEntry[], once?: string): Stat
 }
 
 /** Where a record stands. Days are `YYYY-MM-DD`. */
-export interface Position {
+export interface AuditPosition {
   readonly day: string;
   readonly number: number;
 }
 
-export interface AuditRecord extends Position {
+export interface AuditRecord extends AuditPosition {
   readonly line: string;
   /** In hexadecimal. */
   readonly hash: string;
@@ -49,8 +48,8 @@ export interface ChainEnd {
   readonly day: string | null;
   readonly number: number;
   readonly hash: string;
-  /** The first record behind it, where none can be. */
-  readonly beyond: Position | null;
+  /** The first record after the end, where none may be. */
+  readonly beyond: AuditPosition | null;
 }
 
 export function findChainEnd(): Statement<ChainEnd> {
@@ -66,93 +65,32 @@ export function findChainEnd(): Statement<ChainEnd> {
   };
 }
 
-/** The next records in the order of the chain. */
-export function walkChain(after: Position | undefined, rows: number): Statement<AuditRecord> {
+/** The next records after a place, oldest first. */
+export function recordsAfter(
+  place: AuditPosition | undefined,
+  rows: number,
+): Statement<AuditRecord> {
   return {
-    name: 'walk_chain',
+    name: 'audit_records_after',
     text: `
       select to_char(r.day, 'YYYY-MM-DD') as day, r.number, r.line, encode(r.hash, 'hex') as hash
-      from audit_records r
-      where (r.day, r.number) > ($1::date, $2::bigint)
+      from audit_records r where (r.day, r.number) > ($1::date, $2::bigint)
       order by r.day, r.number limit $3`,
-    values: [after?.day ?? '-infinity', after?.number ?? 0, rows],
+    values: [place?.day ?? '-infinity', place?.number ?? 0, rows],
   };
 }
 
-/** Which records are wanted. Times are RFC 3339 in UTC with milliseconds. */
-export interface AuditFilter {
-  /** The first moment that counts. */
-  readonly since?: string | undefined;
-  /** The first moment that no longer counts. */
-  readonly until?: string | undefined;
-  readonly merchant?: string | undefined;
-  readonly credential?: string | undefined;
-  /** An action such as `token.create`, or all that begin with `token`. */
-  readonly action?: string | undefined;
-}
-
-export interface FoundRecord extends AuditRecord {
-  /** Whether it is wanted. The last one of a range is there in any case, to go on from. */
-  readonly is_wanted: boolean;
-}
-
-/**
- * The wanted ones among the next records, up or down the chain. A record is never appended on a day
- * before the one it tells of, so that the days before `since` need not be read.
- */
-export function searchAudit(
-  way: 'up' | 'down',
-  from: Position | undefined,
-  filter: AuditFilter,
+/** The next records before a place, newest first. */
+export function recordsBefore(
+  place: AuditPosition | undefined,
   rows: number,
-): Statement<FoundRecord> {
-  const [after, order] = way === 'up' ? ['>', 'asc'] : ['<', 'desc'];
-  const start = { day: way === 'up' ? '-infinity' : 'infinity', number: 0 };
-  const { day, number } = from ?? start;
+): Statement<AuditRecord> {
   return {
-    // Planned anew each time: what the filter says decides where to begin.
-    name: '',
+    name: 'audit_records_before',
     text: `
-      with chunk as materialized (
-        select r.day, r.number, r.line, r.hash from audit_records r
-        where (r.day, r.number) ${after} ($1::date, $2::bigint) and r.day >= $3::date
-        order by r.day ${order}, r.number ${order} limit $4
-      ), judged as (
-        select c.day, c.number, c.line, c.hash,
-          row_number() over (order by c.day ${order}, c.number ${order}) = count(*) over ()
-            as is_last,
-          not exists (select from unnest($5::text[]) as mark where strpos(c.line, mark) = 0)
-            and ($6::text is null or ${happened} >= $6) and ($7::text is null or ${happened} < $7)
-            as is_wanted
-        from chunk c
-      )
-      select to_char(j.day, 'YYYY-MM-DD') as day, j.number, j.line, encode(j.hash, 'hex') as hash,
-        coalesce(j.is_wanted, false) as is_wanted
-      from judged j where j.is_wanted or j.is_last
-      order by j.day ${order}, j.number ${order}`,
-    values: [
-      day,
-      number,
-      filter.since?.slice(0, 10) ?? '-infinity',
-      rows,
-      marksOf(filter),
-      filter.since ?? null,
-      filter.until ?? null,
-    ],
+      select to_char(r.day, 'YYYY-MM-DD') as day, r.number, r.line, encode(r.hash, 'hex') as hash
+      from audit_records r where (r.day, r.number) < ($1::date, $2::bigint)
+      order by r.day desc, r.number desc limit $3`,
+    values: [place?.day ?? 'infinity', place?.number ?? 0, rows],
   };
-}
-
-/** When a record says it happened. Times in one form have the order of their characters. */
-const happened = `substring(c.line from '"at":"([^"]*)"') collate "C"`;
-
-/**
- * What a line holds as text. Quotes within a value are escaped, so only a member can look like
- * this.
- */
-function marksOf({ merchant, credential, action }: AuditFilter): string[] {
-  return [
-    ...(merchant === undefined ? [] : [`"merchant_id":"${merchant}"`]),
-    ...(credential === undefined ? [] : [`"credential_id":"${credential}"`]),
-    ...(action === undefined ? [] : [`"action":"${action}${action.includes('.') ? '"' : '.'}`]),
-  ];
 }

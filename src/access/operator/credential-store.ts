@@ -19,7 +19,7 @@ export function findLocationIds(
 }
 
 /** Locations as a credential holds them: all, or these. */
-export interface Grant {
+export interface LocationGrant {
   readonly all: boolean;
   readonly ids: readonly string[];
 }
@@ -29,7 +29,7 @@ export interface NewCredential {
   readonly id: string;
   readonly name: string;
   readonly scopes: readonly string[];
-  readonly grant: Grant;
+  readonly grant: LocationGrant;
 }
 
 export function insertCredential(credential: NewCredential): Statement<{ id: string }> {
@@ -63,7 +63,7 @@ export function insertToken(
   };
 }
 
-/** Rotations of one credential take turns here. Nothing comes back for one that is revoked. */
+/** Locks a credential, so that its rotations run one after the other. No row: it is revoked. */
 export function lockLiveCredential(merchant: MerchantId, id: string): Statement<{ id: string }> {
   return {
     name: 'lock_live_credential',
@@ -75,7 +75,7 @@ export function lockLiveCredential(merchant: MerchantId, id: string): Statement<
   };
 }
 
-/** The next token of a live credential, with as long a life as the one before it was given. */
+/** The next token of a live credential. It is valid as long as the token before it was. */
 export function insertNextToken(
   merchant: MerchantId,
   credential: string,
@@ -98,8 +98,8 @@ export function insertNextToken(
 }
 
 /**
- * Ends the tokens that the new one replaces, at the latest when the overlap is over. Without the
- * new one, because the credential is revoked, it ends none.
+ * Ends the tokens that the new one replaces, at the latest when the overlap is over. When there is
+ * no new one, because the credential is revoked, it ends none.
  */
 export function endOtherTokens(
   merchant: MerchantId,
@@ -120,7 +120,9 @@ export function endOtherTokens(
   };
 }
 
-/** Effective for every request that starts after this is committed. Again, it changes nothing. */
+/**
+ * Effective for every request that starts after this is committed. A second call changes nothing.
+ */
 export function revokeCredential(merchant: MerchantId, id: string): Statement<{ id: string }> {
   return {
     name: 'revoke_credential',
@@ -135,7 +137,7 @@ export function revokeCredential(merchant: MerchantId, id: string): Statement<{ 
 export function setGrant(
   merchant: MerchantId,
   id: string,
-  grant: Grant,
+  grant: LocationGrant,
 ): Statement<{ id: string }> {
   return {
     name: 'set_grant',
@@ -165,10 +167,10 @@ export function setScopes(
 /** A credential as its operator sees it, with the tokens that have not ended yet. */
 export interface CredentialRecord {
   readonly id: string;
-  readonly merchant_id: string;
+  readonly merchant_id: MerchantId;
   readonly name: string;
   readonly kind: CredentialKind;
-  /** Whose tokens lead to it; null for a personal access token. */
+  /** The application whose tokens lead to it; null for a personal access token. */
   readonly application: { readonly id: string; readonly name: string } | null;
   /** Of a consent: the approval that it was given under. */
   readonly approval_id: string | null;
@@ -236,4 +238,22 @@ export function listCredentials(
       where c.merchant_id = $1 and c.id > $2 and not c.is_operator order by c.id limit $3`,
     values: [merchant, after, limit],
   };
+}
+
+/** The built-in credential of a merchant that commands act as. */
+export function findOperator(merchantId: string): Statement<OperatorRow> {
+  return {
+    name: 'find_operator',
+    text: `
+      select c.merchant_id, m.name as merchant_name, c.id
+      from credentials c join merchants m on m.id = c.merchant_id
+      where c.merchant_id = $1 and c.is_operator`,
+    values: [lookupId(merchantId)],
+  };
+}
+
+export interface OperatorRow {
+  readonly merchant_id: MerchantId;
+  readonly merchant_name: string;
+  readonly id: string;
 }

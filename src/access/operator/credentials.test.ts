@@ -1,14 +1,15 @@
 // What the operator's commands guarantee about credentials: whom they admit, from when and until
-// when, and that nothing that opens a door is kept.
+// when, and that no token is stored.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newKey } from '../../../test/support/api.ts';
-import { Applications } from '../../../test/support/applications.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
-import { Given } from '../../../test/support/given.ts';
-import { startNode } from '../../../test/support/service.ts';
-import { type MerchantId, scopes } from '../../core/principal.ts';
+import { newKey } from '../../../test/kit/api.ts';
+import { Applications } from '../../../test/kit/applications.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/kit/database.ts';
+import { startNode } from '../../../test/kit/environment.ts';
+import { Given } from '../../../test/kit/given.ts';
+import type { MerchantId } from '../../core/principal.ts';
 import { connectDatabase, type Database } from '../../database/connect.ts';
+import { scopes } from '../../resources.ts';
 import { Authenticator } from '../authenticator.ts';
 import { hashToken } from '../token.ts';
 import {

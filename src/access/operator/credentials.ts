@@ -1,40 +1,34 @@
-// The life of a credential, as the operator leads it: made, shown, rotated, revoked, and given
-// other locations or scopes. Every change counts from the next request on. A token exists in the
-// answer that made it and nowhere else: only its hash is stored.
+// Credentials: the operator creates, shows, rotates and revokes them, and changes their locations
+// and scopes. Every change counts from the next request on. A token is only in the answer that
+// created it: the database has only its hash.
 
 import { mintId } from '../../core/id.ts';
 import type { MerchantId, Scope } from '../../core/principal.ts';
 import { Problem } from '../../core/problem.ts';
-import type { Reader, Statement, Writer } from '../../core/statement.ts';
-import type { Deed } from '../audit/deed.ts';
+import type { Reader, Statement } from '../../core/statement.ts';
+import type { AuditEntry } from '../audit/store.ts';
 import { kept, mintToken } from '../token.ts';
-import { transact } from '../transact.ts';
+import { type Connections, transact } from '../transact.ts';
+import { allRows } from './all-rows.ts';
 import {
   type CredentialRecord,
   endOtherTokens,
   findCredential,
   findLocationIds,
-  type Grant,
   insertCredential,
   insertNextToken,
   insertToken,
+  type LocationGrant,
   listCredentials,
   lockLiveCredential,
   revokeCredential,
   setGrant,
   setScopes,
 } from './credential-store.ts';
-import { allRows } from './walk.ts';
-
-/** The ways to the database that these functions take. */
-export interface Access {
-  readonly reader: Reader;
-  readonly writer: Writer;
-}
 
 export type Credential = CredentialRecord;
 
-/** A credential together with its new token, which nobody can show again. */
+/** A credential with its new token, which cannot be shown again. */
 export interface IssuedCredential {
   readonly credential: Credential;
   readonly token: string;
@@ -45,7 +39,7 @@ export type Locations = 'all' | readonly string[];
 
 /** @throws Problem not_found when a location is not one of the merchant's. */
 export async function createCredential(
-  access: Access,
+  access: Connections,
   wanted: {
     readonly merchant: MerchantId;
     readonly name: string;
@@ -56,11 +50,11 @@ export async function createCredential(
 ): Promise<IssuedCredential> {
   const { merchant, name, scopes, locations, lifeSeconds } = wanted;
   const grant = await grantOf(access.reader, merchant, locations);
-  const id = mintId('credential');
+  const id = mintId('cred_');
   const token = mintToken('pat');
   const stored = kept(token);
-  const deed = { action: 'token.create', merchant_id: merchant, credential_id: id, name, scopes };
-  await transact(access.writer, { ...deed, locations: locationsOf(grant) }, [
+  const entry = { action: 'token.create', merchant_id: merchant, credential_id: id, name, scopes };
+  await transact(access.writer, { ...entry, locations: locationsOf(grant) }, [
     insertCredential({ merchant, id, name, scopes, grant }),
     insertToken(merchant, id, stored, lifeSeconds),
   ]);
@@ -80,36 +74,41 @@ export async function credentialById(reader: Reader, id: string): Promise<Creden
 }
 
 /**
- * A new token for the same credential, valid at once and for as long as the one before it was. The
- * ones before it end after the overlap, or earlier if they would have.
+ * A new token for the same credential, valid at once and as long as the token before it was. The
+ * tokens before it end after the overlap, or earlier when their own time is over.
  * @throws Problem not_found when there is no such credential, or it is revoked.
  */
 export async function rotateToken(
-  access: Access,
+  access: Connections,
   id: string,
   overlapSeconds: number,
 ): Promise<IssuedCredential> {
   const { merchant } = await changeable(access.reader, id);
   const token = mintToken('pat');
   const stored = kept(token);
-  const deed = { action: 'token.rotate', merchant_id: merchant, credential_id: id };
-  const [, inserted] = await transact(access.writer, { ...deed, overlap_seconds: overlapSeconds }, [
-    lockLiveCredential(merchant, id),
-    insertNextToken(merchant, id, stored),
-    endOtherTokens(merchant, id, stored, overlapSeconds),
-  ]);
+  const entry = { action: 'token.rotate', merchant_id: merchant, credential_id: id };
+  const [, inserted] = await transact(
+    access.writer,
+    { ...entry, overlap_seconds: overlapSeconds },
+    [
+      lockLiveCredential(merchant, id),
+      insertNextToken(merchant, id, stored),
+      endOtherTokens(merchant, id, stored, overlapSeconds),
+    ],
+  );
   if (inserted?.length !== 1) throw await noEffect(access.reader, id);
   return { credential: await credentialById(access.reader, id), token };
 }
 
 /**
- * Ends a credential for good. Again, it changes nothing.
+ * Ends a credential for good. When it has ended already, nothing changes and no line is written.
  * @throws Problem not_found
  */
-export async function revoke(access: Access, id: string): Promise<Credential> {
-  const { merchant } = await withToken(access.reader, id);
-  const deed = { action: 'token.revoke', merchant_id: merchant, credential_id: id };
-  const [revoked] = await transact(access.writer, deed, [revokeCredential(merchant, id)]);
+export async function revoke(access: Connections, id: string): Promise<Credential> {
+  const { merchant, credential } = await withToken(access.reader, id);
+  if (credential.revoked_at !== null) return credential;
+  const entry = { action: 'token.revoke', merchant_id: merchant, credential_id: id };
+  const [revoked] = await transact(access.writer, entry, [revokeCredential(merchant, id)]);
   if (revoked?.length !== 1) throw await noEffect(access.reader, id);
   return credentialById(access.reader, id);
 }
@@ -119,15 +118,15 @@ export async function revoke(access: Access, id: string): Promise<Credential> {
  * @throws Problem not_found when there is no such credential or location, or it is revoked.
  */
 export async function changeLocations(
-  access: Access,
+  access: Connections,
   id: string,
   locations: Locations,
 ): Promise<Credential> {
   const { merchant } = await changeable(access.reader, id);
   const grant = await grantOf(access.reader, merchant, locations);
-  const deed = { action: 'token.grant', merchant_id: merchant, credential_id: id };
-  const told = { ...deed, locations: locationsOf(grant) };
-  return change(access, id, told, setGrant(merchant, id, grant));
+  const entry = { action: 'token.grant', merchant_id: merchant, credential_id: id };
+  const line = { ...entry, locations: locationsOf(grant) };
+  return change(access, id, line, setGrant(merchant, id, grant));
 }
 
 /**
@@ -135,22 +134,22 @@ export async function changeLocations(
  * @throws Problem not_found when there is no such credential, or it is revoked.
  */
 export async function changeScopes(
-  access: Access,
+  access: Connections,
   id: string,
   scopes: readonly Scope[],
 ): Promise<Credential> {
   const { merchant } = await changeable(access.reader, id);
-  const deed = { action: 'token.scope', merchant_id: merchant, credential_id: id, scopes };
-  return change(access, id, deed, setScopes(merchant, id, scopes));
+  const entry = { action: 'token.scope', merchant_id: merchant, credential_id: id, scopes };
+  return change(access, id, entry, setScopes(merchant, id, scopes));
 }
 
 async function change(
-  access: Access,
+  access: Connections,
   id: string,
-  deed: Deed,
+  entry: AuditEntry,
   statement: Statement,
 ): Promise<Credential> {
-  const [changed] = await transact(access.writer, deed, [statement]);
+  const [changed] = await transact(access.writer, entry, [statement]);
   if (changed?.length !== 1) throw await noEffect(access.reader, id);
   return credentialById(access.reader, id);
 }
@@ -176,7 +175,7 @@ async function changeable(
   return { merchant, credential };
 }
 
-/** A credential of somebody's, not the built-in one of the operator. */
+/** A credential that is not the built-in one of the operator. */
 async function withToken(
   reader: Reader,
   id: string,
@@ -185,15 +184,15 @@ async function withToken(
   if (credential.is_operator) {
     throw notFound(`${id} is what commands act as: it has no token and cannot be changed`);
   }
-  return { merchant: credential.merchant_id as MerchantId, credential };
+  return { merchant: credential.merchant_id, credential };
 }
 
-/** The locations as they are kept. They are never deleted, so what is found here stays true. */
+/** The locations as they are stored. Locations are never deleted, so this stays true. */
 export async function grantOf(
   reader: Reader,
   merchant: MerchantId,
   locations: Locations,
-): Promise<Grant> {
+): Promise<LocationGrant> {
   if (locations === 'all') return { all: true, ids: [] };
   const found = await reader.query(findLocationIds(merchant, locations));
   const known = new Set(found.map(({ id }) => id));
@@ -205,7 +204,7 @@ export async function grantOf(
 }
 
 /** A grant as people and the audit trail see it. */
-export function locationsOf({ all, ids }: Grant): Locations {
+export function locationsOf({ all, ids }: LocationGrant): Locations {
   return all ? 'all' : ids;
 }
 

@@ -1,10 +1,11 @@
 // The statements of merchants, as the operator makes and finds them.
 
 import { lookupId } from '../../core/id.ts';
+import type { MerchantId } from '../../core/principal.ts';
 import type { Statement } from '../../core/statement.ts';
 
 export interface MerchantRow {
-  readonly id: string;
+  readonly id: MerchantId;
   readonly name: string;
   readonly created_at: string;
 }
@@ -53,7 +54,7 @@ export function findMerchant(id: string): Statement<MerchantRow> {
 }
 
 /** Whose customer it is. By ID alone: the operator stands above the merchants. */
-export function findMerchantOfCustomer(id: string): Statement<{ id: string }> {
+export function findMerchantOfCustomer(id: string): Statement<{ id: MerchantId }> {
   return {
     name: 'find_merchant_of_customer',
     text: `

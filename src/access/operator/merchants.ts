@@ -2,10 +2,12 @@
 // that its operator acts as, so that no merchant exists for which a command could not write.
 
 import { mintId } from '../../core/id.ts';
-import { type MerchantId, scopes } from '../../core/principal.ts';
+import type { MerchantId } from '../../core/principal.ts';
 import { Problem } from '../../core/problem.ts';
 import type { Reader, Writer } from '../../core/statement.ts';
+import { scopes } from '../../resources.ts';
 import { transact } from '../transact.ts';
+import { allRows } from './all-rows.ts';
 import {
   findMerchant,
   insertMerchant,
@@ -13,16 +15,15 @@ import {
   listMerchants,
   type MerchantRow,
 } from './merchant-store.ts';
-import { allRows } from './walk.ts';
 
 export type Merchant = MerchantRow;
 
 /** Makes a merchant. Names need not be unique. */
 export async function createMerchant(writer: Writer, name: string): Promise<Merchant> {
-  const id = mintId('merchant');
+  const id = mintId('mer_');
   const [made] = await transact(writer, { action: 'merchant.create', merchant_id: id, name }, [
     insertMerchant(id, name),
-    insertOperator(id, mintId('credential'), scopes),
+    insertOperator(id, mintId('cred_'), scopes),
   ]);
   const [merchant] = (made ?? []) as readonly MerchantRow[];
   if (merchant === undefined) throw new Error('the merchant was not made');
@@ -40,5 +41,5 @@ export async function requireMerchant(reader: Reader, id: string): Promise<Merch
   if (merchant === undefined) {
     throw new Problem('not_found', { message: `there is no merchant ${id}` });
   }
-  return merchant.id as MerchantId;
+  return merchant.id;
 }

@@ -1,11 +1,11 @@
-// The statements of pruning: which credentials nobody has used for a year, and what OAuth leaves
-// behind. All by the database's clock. What another hand holds at the moment is left to it.
+// The statements of pruning: which credentials were not used for a year, and what OAuth leaves
+// behind. All by the database's clock. Rows that are locked at the moment are skipped.
 
 import { limits } from '../../core/limits.ts';
 import type { CredentialKind, MerchantId } from '../../core/principal.ts';
 import type { Statement } from '../../core/statement.ts';
 
-/** A credential that nobody has used for a year. */
+/** A credential that was not used for a year. */
 export interface UnusedCredential {
   readonly id: string;
   readonly merchant_id: string;
@@ -19,8 +19,8 @@ export interface UnusedCredential {
 }
 
 /**
- * Used is also what a consent under it was used for: without its approval a consent is worth
- * nothing. What the operator's commands act as has no token, and is not used by any.
+ * The use of a consent also counts as a use of its approval, because a consent ends with its
+ * approval. The operator's built-in credential has no token, so it is not listed.
  */
 const isUnused = `c.revoked_at is null and not c.is_operator
   and greatest(coalesce(c.last_used_at, c.created_at), (
@@ -64,7 +64,7 @@ interface Count {
   readonly count: number;
 }
 
-/** A day longer than they live, so that whoever looks for a reason still finds them. */
+/** They are kept for a day after their end, so that a search for a reason still finds them. */
 const isOver = (column: string) => `${column} < now() - interval '${limits.endedTokenDays} days'`;
 
 const endedTokens = `

@@ -1,11 +1,11 @@
-// Pruning: credentials that nobody has used for a year are revoked, and what OAuth has left behind
-// is removed. Beside a working service, as often as one likes: each credential goes in a
-// transaction of its own, with its line in the audit trail, and only if it is still unused then.
+// Pruning: credentials that were not used for a year are revoked, and what OAuth has left behind
+// is removed. It can run beside a working service, at any time: each credential is revoked in its
+// own transaction, with its line in the audit trail, and only if it is still unused then.
 
 import type { MerchantId } from '../../core/principal.ts';
 import { DatabaseFailure, type Reader, type Statement, type Writer } from '../../core/statement.ts';
-import { commitAll, transact } from '../transact.ts';
-import type { Access } from './credentials.ts';
+import { type Connections, commitAll, transact } from '../transact.ts';
+import { allRows } from './all-rows.ts';
 import { allMerchants } from './merchants.ts';
 import {
   countEndedRecords,
@@ -16,12 +16,11 @@ import {
   revokeUnused,
   type UnusedCredential,
 } from './prune-store.ts';
-import { allRows } from './walk.ts';
 
 export type Unused = UnusedCredential;
 
 export interface Pruning {
-  /** What was revoked, or, when nothing was to be done, what would be. */
+  /** What was revoked or, in a dry run, what would be. */
   readonly revoked: readonly Unused[];
   /** OAuth access tokens that had ended. */
   readonly removedTokens: number;
@@ -29,26 +28,24 @@ export interface Pruning {
   readonly removedRecords: number;
 }
 
-/** A batch is over long before a request that waits for one of its rows would give up. */
+/** A batch ends long before the time-out of a request that waits for one of its rows. */
 const removedPerBatchMax = 1_000;
 
 /** What pruning would do now. */
 export async function previewPruning(reader: Reader): Promise<Pruning> {
   const revoked: Unused[] = [];
   let removedTokens = 0;
-  for await (const merchant of allMerchants(reader)) {
-    const id = merchant.id as MerchantId;
+  for await (const { id } of allMerchants(reader)) {
     for await (const credential of unusedOf(reader, id)) revoked.push(credential);
     removedTokens += await counted(reader, countEndedTokens(id));
   }
   return { revoked, removedTokens, removedRecords: await counted(reader, countEndedRecords()) };
 }
 
-export async function prune({ reader, writer }: Access): Promise<Pruning> {
+export async function prune({ reader, writer }: Connections): Promise<Pruning> {
   const revoked: Unused[] = [];
   let removedTokens = 0;
-  for await (const merchant of allMerchants(reader)) {
-    const id = merchant.id as MerchantId;
+  for await (const { id } of allMerchants(reader)) {
     for await (const credential of unusedOf(reader, id)) {
       if (await revokeOne(writer, id, credential)) revoked.push(credential);
     }
@@ -62,12 +59,12 @@ function unusedOf(reader: Reader, merchant: MerchantId): AsyncGenerator<Unused> 
   return allRows(reader, (after, limit) => listUnused(merchant, after, limit));
 }
 
-/** Whether it was still unused. If not, nothing is done and nothing noted. */
+/** Whether it was still unused. If not, nothing is done and no line is written. */
 async function revokeOne(writer: Writer, merchant: MerchantId, one: Unused): Promise<boolean> {
   const { id, created_at, last_used_at } = one;
-  const deed = { action: 'token.prune', merchant_id: merchant, credential_id: id };
+  const entry = { action: 'token.prune', merchant_id: merchant, credential_id: id };
   try {
-    await transact(writer, { ...deed, created_at, last_used_at }, [revokeUnused(merchant, id)]);
+    await transact(writer, { ...entry, created_at, last_used_at }, [revokeUnused(merchant, id)]);
     return true;
   } catch (error) {
     if (error instanceof DatabaseFailure && error.sqlstate === assertFailure) return false;
@@ -77,7 +74,7 @@ async function revokeOne(writer: Writer, merchant: MerchantId, one: Unused): Pro
 
 const assertFailure = 'P0004';
 
-/** What has ended opens no door: removing it is housekeeping, and nobody's deed. */
+/** Without a line of the audit trail, because removing what has ended changes no access. */
 async function removeAll(
   writer: Writer,
   batch: (limit: number) => Statement<{ readonly count: number }>,

@@ -12,8 +12,8 @@ function failuresAt(addressesMax?: number) {
   return { clock, failures: new FailedAuthentications(() => clock.now, addressesMax) };
 }
 
-describe('thirty failures of an address are told so', () => {
-  test('and those beyond are told to wait, exactly as long as it takes', () => {
+describe('thirty failures of an address are answered 401', () => {
+  test('and those beyond get the exact time to wait', () => {
     const { clock, failures } = failuresAt();
     for (let n = 0; n < 30; n += 1) expect(failures.refusal('192.0.2.1')).toBeUndefined();
     const refusal = failures.refusal('192.0.2.1');
@@ -29,23 +29,23 @@ describe('thirty failures of an address are told so', () => {
 
   test('of 10,000 in ten minutes, thirty and the rate', () => {
     const { clock, failures } = failuresAt();
-    let told = 0;
+    let answered = 0;
     for (let n = 0; n < 10_000; n += 1) {
-      if (failures.refusal('192.0.2.1') === undefined) told += 1;
+      if (failures.refusal('192.0.2.1') === undefined) answered += 1;
       clock.now += 60_000;
     }
-    expect(told).toBe(30 + Math.floor((9_999 * 60_000) / (2 * second)));
+    expect(answered).toBe(30 + Math.floor((9_999 * 60_000) / (2 * second)));
   });
 
-  test('whoever never stops trying stays refused, past every minute', () => {
+  test('an address that never stops trying stays refused, in every minute', () => {
     const { clock, failures } = failuresAt();
     for (let minute = 0; minute < 5; minute += 1) {
-      let told = 0;
+      let answered = 0;
       for (let n = 0; n < 600; n += 1) {
-        if (failures.refusal('2001:db8::1') === undefined) told += 1;
+        if (failures.refusal('2001:db8::1') === undefined) answered += 1;
         clock.now += second / 10;
       }
-      expect(told).toBeLessThanOrEqual(minute === 0 ? 60 : 31);
+      expect(answered).toBeLessThanOrEqual(minute === 0 ? 60 : 31);
     }
   });
 

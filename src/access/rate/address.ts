@@ -1,6 +1,6 @@
-// Limits by address, for those of whom nothing else is known. Who guesses credentials is told to
-// stop: only bad ones count and only they are refused. What is remembered is bounded; under a flood
-// from more addresses than fit, those that began longest ago are forgotten.
+// Limits by address, for callers of whom nothing else is known. An address that guesses credentials
+// is refused: only bad credentials count, and only they are refused. The memory is bounded: in a
+// flood from more addresses than fit, the addresses that began longest ago are forgotten.
 
 import { isIPv4, isIPv6 } from 'node:net';
 import { limits } from '../../core/limits.ts';
@@ -11,7 +11,7 @@ import { type Clock, Gcra, monotonic, secondsOf } from './gcra.ts';
 /** An IPv4 address has 15 characters, a /64 network 19; other text is cut. */
 const keyLengthMax = 64;
 
-/** After so long an address owes nothing: a minute's worth is all it may have at once. In µs. */
+/** After this time an address is as new, because it may use at most a minute's worth. In µs. */
 const forgivenAfter = 60_000_000;
 
 export class AddressLimit {
@@ -21,7 +21,8 @@ export class AddressLimit {
   readonly #addressesMax: number;
   /**
    * Two generations instead of one map in order of use: taking the oldest out of a large map again
-   * and again costs 20 µs each time, because it looks through all that were taken out before.
+   * and again costs 20 µs each time, because the map looks through all entries that were taken out
+   * before.
    */
   #recent = new Map<string, Gcra>();
   #older: ReadonlyMap<string, Gcra> = new Map();

@@ -2,8 +2,8 @@
 // or holds back exactly what a test says.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
-import { DatabaseProxy } from '../../../test/support/proxy.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/kit/database.ts';
+import { DatabaseProxy } from '../../../test/kit/proxy.ts';
 import { mintId } from '../../core/id.ts';
 import type { MerchantId, Principal, RateLimit } from '../../core/principal.ts';
 import { connectDatabase, type Database } from '../../database/connect.ts';
@@ -31,9 +31,9 @@ afterEach(async () => {
 
 function caller(rateLimit: RateLimit): Principal {
   return {
-    merchant: mintId('merchant') as MerchantId,
+    merchant: mintId('mer_') as MerchantId,
     merchantName: 'Corner Shop',
-    credentialId: mintId('credential'),
+    credentialId: mintId('cred_'),
     kind: 'personal_access_token',
     application: null,
     scopes: new Set(),
@@ -58,7 +58,7 @@ async function admittedOf(count: number, principal: Principal): Promise<number> 
 /** So small that only the database can tell, and hardly refilled during a test. */
 const small = { perMinute: 2, burst: 20 };
 
-test('a database that never answers fails nobody: the node keeps the limit', async () => {
+test('a database that never answers fails no request: the node keeps the limit', async () => {
   await admittedOf(1, caller(small));
   proxy.isHole = true;
   const startedAt = performance.now();
@@ -68,7 +68,7 @@ test('a database that never answers fails nobody: the node keeps the limit', asy
   expect(performance.now() - startedAt).toBeLessThan(2_000);
 });
 
-test('a database that cannot be reached fails nobody, and is asked again', async () => {
+test('a database that cannot be reached fails no request, and is asked again', async () => {
   proxy.refuses = true;
   const principal = caller(small);
   expect(await admittedOf(30, principal)).toBe(20);

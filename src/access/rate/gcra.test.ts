@@ -118,7 +118,7 @@ describe('for any limit and any arrivals', () => {
   });
   const anyStart = fc.nat(2 ** 31);
 
-  test('no window exceeds it, and waiting as told succeeds', () => {
+  test('no window exceeds it, and a request after the stated wait is admitted', () => {
     fc.assert(
       fc.property(anyLimit, anyGaps, anyStart, (limit, gaps, start) => {
         const { admitted, faults } = simulate(limit, gaps, start);
@@ -164,6 +164,6 @@ test('a clock that stands still or goes back pays nothing back', () => {
   expect(gcra.admits(11_000_000)).toBe(true);
 });
 
-test('a wait is told in whole seconds, at least one', () => {
+test('a wait is stated in whole seconds, at least one', () => {
   expect([1, 999_999, 1_000_000, 1_000_001].map(secondsOf)).toEqual([1, 1, 1, 2]);
 });

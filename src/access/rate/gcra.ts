@@ -1,7 +1,7 @@
 // The generic cell rate algorithm in whole numbers, so that it never drifts: time in microseconds
 // of a clock that only goes forward, and use in parts of a request so small that a microsecond pays
-// back a whole number of them. In no window are more than burst + rate × window admitted, and
-// nothing is refused that would fit.
+// back a whole number of them. No window admits more than burst + rate × window, and
+// no request is refused that fits.
 
 import { limits } from '../../core/limits.ts';
 import type { RateLimit } from '../../core/principal.ts';
@@ -16,7 +16,7 @@ export const monotonic: Clock = () => Math.floor(performance.now() * 1_000);
 
 export class Gcra {
   readonly limit: RateLimit;
-  /** All that may be used at once; below 2^53, whatever burst a row of the database asks for. */
+  /** All that may be used at once. It is below 2^53 for every burst that a row may have. */
   readonly #size: number;
   #used: number;
   #at: number;
@@ -39,7 +39,7 @@ export class Gcra {
     this.#at = Math.max(this.#at, now);
   }
 
-  /** The microseconds until one more is admitted, exactly; 0: now. */
+  /** The exact microseconds until one more is admitted; 0: now. */
   wait(now: number): number {
     const tooMuch = this.#usedAt(now) + request - this.#size;
     return tooMuch <= 0 ? 0 : Math.ceil(tooMuch / this.limit.perMinute);

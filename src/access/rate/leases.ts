@@ -1,31 +1,24 @@
-// The way to the shared buckets: what is asked at the same moment is one statement, one statement
-// is under way at a time, and nobody waits for it beyond a moment. While the database is late or
-// away nothing is asked and each node keeps the limits by itself.
+// How nodes ask the shared buckets. Questions of the same moment share one statement, one statement
+// runs at a time, and no request waits for it longer than the patience. While the database is late
+// or away it is not asked, and each node keeps the limits by its own counts.
 
 import type { Writer } from '../../core/statement.ts';
 import { commitAll } from '../transact.ts';
+import { type BucketAnswer, takeTokens } from './bucket-store.ts';
 import type { Clock } from './gcra.ts';
-import type { Answer } from './share.ts';
-import { type BucketAnswer, type BucketAsk, takeTokens } from './store.ts';
-
-/** Whatever draws on a shared bucket. */
-export interface Drawer {
-  ask(now: number): BucketAsk;
-  answer(answer: Answer, now: number): void;
-  fail(): void;
-}
+import type { LimitCounter } from './limit-counter.ts';
 
 /** How long nothing is asked after a failure, in microseconds. */
 const restAfterFailure = 1_000_000;
 
-/** Those who ask in one statement. */
-class Round {
-  readonly drawers: Set<Drawer>;
+/** The counters that ask in one statement. */
+class AskBatch {
+  readonly counters: Set<LimitCounter>;
   readonly isOver: Promise<void>;
   end: () => void = () => undefined;
 
-  constructor(drawers: Iterable<Drawer> = []) {
-    this.drawers = new Set(drawers);
+  constructor(counters: Iterable<LimitCounter> = []) {
+    this.counters = new Set(counters);
     this.isOver = new Promise((resolve) => {
       this.end = resolve;
     });
@@ -37,8 +30,8 @@ export class Leases {
   readonly #clock: Clock;
   /** In milliseconds. */
   readonly #patience: number;
-  #next: Round | undefined;
-  #current: Round | undefined;
+  #next: AskBatch | undefined;
+  #current: AskBatch | undefined;
   #isLate = false;
   #awayUntil = 0;
   #isClosed = false;
@@ -47,7 +40,7 @@ export class Leases {
     this.#writer = writer;
     this.#clock = clock;
     this.#patience = patience;
-    // The first to ask would wait for the connection.
+    // Otherwise the first request would wait for the connection.
     void writer.connect().then(
       (connection) => connection.release(),
       () => undefined,
@@ -59,70 +52,68 @@ export class Leases {
     return this.#isLate || now < this.#awayUntil;
   }
 
-  /** Resolves when the drawer has its answer, or when it is not worth waiting for any longer. */
-  ask(drawer: Drawer): Promise<void> {
-    if (this.#current?.drawers.has(drawer)) return this.#current.isOver;
-    this.#next ??= new Round();
-    this.#next.drawers.add(drawer);
+  /** Resolves when the counter has its answer, or when the patience is over. */
+  ask(counter: LimitCounter): Promise<void> {
+    if (this.#current?.counters.has(counter)) return this.#current.isOver;
+    this.#next ??= new AskBatch();
+    this.#next.counters.add(counter);
     const { isOver } = this.#next;
-    // Behind the requests that arrived together with this one.
+    // After the requests that arrived together with this one.
     if (this.#current === undefined) setImmediate(() => this.#send());
     return isOver;
   }
 
-  /** Waits for the statement under way. */
+  /** Waits for the statement in progress. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#current?.isOver;
   }
 
   #send(): void {
-    const round = this.#next;
-    if (this.#current !== undefined || round === undefined) return;
+    const batch = this.#next;
+    if (this.#current !== undefined || batch === undefined) return;
     this.#next = undefined;
     if (this.#isClosed) {
-      round.end();
+      batch.end();
       return;
     }
-    this.#current = round;
-    const timer = setTimeout(() => this.#callLate(round), this.#patience);
+    this.#current = batch;
+    // After one more iteration of the event loop, because this process may have been busy itself.
+    const timer = setTimeout(() => setImmediate(() => this.#endLate(batch)), this.#patience);
     timer.unref();
-    void this.#take([...round.drawers]).finally(() => {
+    void this.#take([...batch.counters]).finally(() => {
       clearTimeout(timer);
       this.#isLate = false;
       this.#current = undefined;
-      round.end();
+      batch.end();
       this.#send();
     });
   }
 
-  /** After one more look at the network: this process may have been busy for as long itself. */
-  #callLate(round: Round): void {
-    setImmediate(() => {
-      if (this.#current !== round) return;
-      this.#isLate = true;
-      round.end();
-      const released = this.#next;
-      if (released === undefined) return;
-      // They are still asked for, but whoever comes later waits for the answer again.
-      this.#next = new Round(released.drawers);
-      released.end();
-    });
+  #endLate(batch: AskBatch): void {
+    if (this.#current !== batch) return;
+    this.#isLate = true;
+    batch.end();
+    const waiting = this.#next;
+    if (waiting === undefined) return;
+    // The question is still asked later, and later requests wait for its answer.
+    this.#next = new AskBatch(waiting.counters);
+    waiting.end();
   }
 
-  async #take(drawers: readonly Drawer[]): Promise<void> {
+  async #take(counters: readonly LimitCounter[]): Promise<void> {
     const now = this.#clock();
     try {
-      const asks = drawers.map((drawer) => drawer.ask(now));
+      const asks = counters.map((counter) => counter.ask(now));
       const [rows = []] = await commitAll(this.#writer, [takeTokens(asks)]);
       const answeredAt = this.#clock();
-      for (const { position, granted, full_in } of rows as readonly BucketAnswer[]) {
-        drawers[position - 1]?.answer({ granted, fullIn: full_in * 1_000_000 }, answeredAt);
+      for (const row of rows as readonly BucketAnswer[]) {
+        counters[row.position - 1]?.answer(row, answeredAt);
       }
     } catch {
-      // Whoever holds the connection has reported it.
+      // The pool has reported the failure.
       this.#awayUntil = this.#clock() + restAfterFailure;
-      for (const drawer of drawers) drawer.fail();
+      for (const counter of counters) counter.fail();
     }
   }
 }

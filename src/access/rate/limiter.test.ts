@@ -2,7 +2,7 @@
 // costs, and that one node by itself is exact.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/kit/database.ts';
 import { mintId } from '../../core/id.ts';
 import type { MerchantId, Principal, RateLimit } from '../../core/principal.ts';
 import type { Writer } from '../../core/statement.ts';
@@ -51,12 +51,12 @@ async function startNode({ patience = 5_000, clock = monotonic } = {}): Promise<
 function caller(
   rateLimit: RateLimit | null,
   merchantRateLimit: RateLimit | null = null,
-  merchant = mintId('merchant') as MerchantId,
+  merchant = mintId('mer_') as MerchantId,
 ): Principal {
   return {
     merchant,
     merchantName: 'Corner Shop',
-    credentialId: mintId('credential'),
+    credentialId: mintId('cred_'),
     kind: 'personal_access_token',
     application: null,
     scopes: new Set(),
@@ -229,7 +229,7 @@ describe('one node by itself', () => {
     expect(admitted).toBeGreaterThan(limit.perMinute / 60 / 2);
   });
 
-  test('admits whoever waited as long as it was told', async () => {
+  test('admits a caller that waited for the stated time', async () => {
     const node = await startNode();
     const answers = await Promise.all(
       Array.from({ length: 60 }, async (_, n) => {
@@ -260,7 +260,7 @@ test('whose bucket is full again is forgotten', async () => {
   const { limiter } = await startNode();
   const before = limiter.size;
   const limit = { perMinute: 60_000, burst: 100 };
-  for (let n = 0; n < 500; n += 1) await limiter.admit(caller(limit, limit));
+  await Promise.all(Array.from({ length: 500 }, () => limiter.admit(caller(limit, limit))));
   expect(limiter.size).toBe(before + 1_000);
   await expect.poll(() => limiter.size).toBe(before);
 });

@@ -3,8 +3,8 @@
 
 import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { Applications } from '../../../test/support/applications.ts';
-import { AuditTrail } from '../../../test/support/audit.ts';
+import { Applications } from '../../../test/kit/applications.ts';
+import { AuditTrail } from '../../../test/kit/audit.ts';
 import {
   altered,
   contentOf,
@@ -12,21 +12,22 @@ import {
   restoreBackup,
   takeBackup,
   withManifest,
-} from '../../../test/support/backup.ts';
-import { createEmptyDatabase, type TestDatabase } from '../../../test/support/database.ts';
-import { startService, type TestService } from '../../../test/support/service.ts';
-import { openShop } from '../../../test/support/shop.ts';
-import { verifyChain } from '../../access/audit/chain.ts';
-import { migrationDeed } from '../../access/audit/deed.ts';
+} from '../../../test/kit/backup.ts';
+import { createEmptyDatabase, type TestDatabase } from '../../../test/kit/database.ts';
+import { type Environment, startEnvironment } from '../../../test/kit/environment.ts';
+import { createTestMerchant } from '../../../test/kit/merchant.ts';
+import { migrationLine } from '../../access/audit/operator-entry.ts';
+import { verifyChain } from '../../access/audit/verify.ts';
 import { createMerchant } from '../../access/operator/merchants.ts';
 import { verifyLedger } from '../../inventory/verify.ts';
 import { connectDatabase } from '../connect.ts';
-import { migrate, migrateThrough, readMigrations } from '../migrate.ts';
+import { migrate, migrateThrough } from '../migrate.ts';
+import { readMigrations } from '../migrations.ts';
 import { schemaSnapshot } from '../snapshot.ts';
 import { requireKnownSchema } from './format.ts';
 import { keptTables, leftOut } from './tables.ts';
 
-let service: TestService;
+let service: Environment;
 let source: TestDatabase;
 let backup: Buffer;
 const made: TestDatabase[] = [];
@@ -35,9 +36,9 @@ const made: TestDatabase[] = [];
 const oddities = ['\\.', 'tab\there', '\\N', 'back\\slash', '"{a,b}"', 'Zoë’s 🙂', "o'clock"];
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startEnvironment();
   source = service.db;
-  const { merchant, token } = await openShop(service);
+  const { merchant, token } = await createTestMerchant(service);
   for (const text of oddities) {
     const product = await service.given.product(merchant);
     const values = [product, text, `${text}\n\\.\n${text}`, JSON.stringify({ text })];
@@ -53,7 +54,7 @@ beforeAll(async () => {
   const consent = await applications.consent(merchant, application, { approval, by: token });
   await applications.token(merchant, consent, ['products.read']);
   const trail = new AuditTrail(source);
-  await trail.append('some.deed', 'another.deed');
+  await trail.append('some.action', 'another.action');
   await trail.database.close();
   // When a token was used is noted a moment after it was.
   const used = 'select from credentials where last_used_at is not null';
@@ -108,22 +109,22 @@ describe('a restored database', () => {
     expect(chain).toMatchObject({ ok: true, fault: null });
     const lines = await new AuditTrail(db).lines();
     expect(lines.map(({ action }) => action)).toEqual([
-      'some.deed',
-      'another.deed',
+      'some.action',
+      'another.action',
       'database.backup',
       'database.restore',
     ]);
     // And it is backed up as what it was restored from, to the byte.
     const rowsOf = (bytes: Buffer) => {
       const text = gunzipSync(bytes).toString();
-      return text.slice(text.indexOf('\n'), text.indexOf('"some.deed"'));
+      return text.slice(text.indexOf('\n'), text.indexOf('"some.action"'));
     };
     expect(rowsOf(await takeBackup(db))).toBe(rowsOf(backup));
   });
 
   test('may have been migrated before, by a service that left its lines', async () => {
     const db = await empty();
-    await migrate({ owner: db.ownerUrl, service: db.serviceUrl, deed: migrationDeed });
+    await migrate({ owner: db.ownerUrl, service: db.serviceUrl, auditLine: migrationLine });
     await restoreBackup(db, backup);
     expect(await contentOf(db)).toEqual(await contentOf(source));
     expect((await proofs(db)).chain.ok).toBe(true);
@@ -137,7 +138,7 @@ describe('a restored database', () => {
     expect(await contentOf(db)).toEqual(await contentOf(source));
   });
 
-  test.each([1, 2])('comes from a backup of schema version %i and is of this one', async (n) => {
+  test.each([1])('comes from a backup of schema version %i and is of this one', async (n) => {
     const old = await empty();
     const db = await empty();
     await migrateThrough(old.ownerUrl, n);
@@ -256,7 +257,7 @@ describe('what is not a whole backup is refused, and changes nothing: ', () => {
     }));
     for (const [bytes, reason] of [
       [newer, /version \d+, this program knows \d+: restore it with a newer one/],
-      [other, /taken of another schema: its 0001_foundation.sql/],
+      [other, /taken of another schema, because its 0001_foundation.sql/],
     ] as const) {
       const { manifest } = await readerOf(bytes);
       expect(() => requireKnownSchema(manifest, known)).toThrow(reason);
@@ -290,11 +291,12 @@ describe('what is not a whole backup is refused, and changes nothing: ', () => {
   test('into a database that is further than the backup', async () => {
     const old = await empty();
     const db = await empty();
-    await migrateThrough(old.ownerUrl, 2);
+    await migrateThrough(old.ownerUrl, 1);
     await addOldShop(old);
     await migrate({ owner: db.ownerUrl, service: db.serviceUrl });
+    await db.sql("insert into schema_migrations values (2, 'later', '', 1)");
     await expect(restoreBackup(db, await takeBackup(old))).rejects.toThrow(
-      /at schema version \d+ already, the backup at 2/,
+      /at (?:schema )?version 2/,
     );
   });
 });
@@ -335,11 +337,11 @@ async function addOldShop(db: TestDatabase): Promise<void> {
   const of = `'mer_1', 'prod_1', 'loc_1'`;
   const hash = (key: string) => `sha256('${key}'), sha256('${key}'), 1`;
   const operation = (n: number) =>
-    `('mer_1', 'op_${n}', 'cred_1', 'inventory.adjust', ${hash(`k${n}`)}, 'succeeded', 'imv_${n}',
-      'loc_1', 'req_1', now())`;
+    `('mer_1', 'op_${n}', 'cred_1', 'inventory.adjust', ${hash(`k${n}`)}, 'succeeded',
+      'imv_${n}', 1, 'loc_1', 'req_1', now())`;
   const movement = (n: number, before: number) =>
-    `(${of}, 'imv_${n}', ${n}, 'adjustment', 'stock_count', ${before}, 2, ${before + 2}, 'op_${n}',
-      'cred_1', 'personal_access_token', now())`;
+    `(${of}, 'imv_${n}', ${n}, 'adjustment', 'stock_count', ${before}, 2, ${before + 2},
+      'op_${n}', 1, 'cred_1', 'personal_access_token', now())`;
   await db.sql(`
     insert into merchants (id, name, created_at) values ('mer_1', 'Corner Shop', now());
     insert into credentials (merchant_id, id, kind, name, scopes, all_locations, location_ids,
@@ -350,11 +352,11 @@ async function addOldShop(db: TestDatabase): Promise<void> {
     insert into locations (merchant_id, id, name, created_at, updated_at)
       values ('mer_1', 'loc_1', 'Main Street', now(), now());
     insert into operations (merchant_id, id, credential_id, type, key_hash, fingerprint,
-      fingerprint_version, status, resource_id, location_id, request_id, created_at)
+      fingerprint_version, status, resource_id, movements, location_id, request_id, created_at)
       values ${operation(1)}, ${operation(2)};
     insert into inventory_levels (merchant_id, product_id, location_id, quantity, sequence,
       last_movement_id, updated_at) values (${of}, 4, 2, 'imv_2', now());
     insert into inventory_movements (merchant_id, product_id, location_id, id, sequence, type,
-      reason, quantity_before, quantity_delta, quantity_after, operation_id, credential_id,
-      actor_kind, recorded_at) values ${movement(1, 0)}, ${movement(2, 2)}`);
+      reason, quantity_before, quantity_delta, quantity_after, operation_id, line,
+      credential_id, actor_kind, recorded_at) values ${movement(1, 0)}, ${movement(2, 2)}`);
 }

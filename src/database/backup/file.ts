@@ -1,5 +1,5 @@
-// The file of a backup. It appears under its name only when it is complete and on disk: until then
-// it is a draft beside it, and what had that name before stays as it was. Nobody else can read it.
+// The file of a backup. It gets its name only when it is complete and on disk. Until then it is a
+// draft beside an older file of that name, which stays as it was. Only its owner can read it.
 
 import { randomBytes } from 'node:crypto';
 import {
@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
-import { syncDirectory } from '../embedded/directory.ts';
+import { codeOf } from '../find.ts';
 
 export interface Draft {
   readonly stream: Writable;
@@ -31,7 +31,7 @@ export function openDraft(name: string): Draft {
     throw new Error(`${name} is not a file; "-" is standard output`);
   }
   const draft = `${path}.${randomBytes(6).toString('hex')}.unfinished`;
-  const file = openSync(draft, 'wx', 0o600);
+  const file = open(draft, name);
   return {
     stream: createWriteStream(draft, { fd: file, autoClose: false }),
     keep: () => {
@@ -42,4 +42,27 @@ export function openDraft(name: string): Draft {
     },
     discard: () => rmSync(draft, { force: true }),
   };
+}
+
+function open(draft: string, name: string): number {
+  try {
+    return openSync(draft, 'wx', 0o600);
+  } catch (cause) {
+    const reasons: Readonly<Record<string, string>> = {
+      ENOENT: 'there is no such directory',
+      EACCES: 'this user may not write to its directory',
+    };
+    const reason = reasons[codeOf(cause)] ?? String(cause);
+    throw new Error(`${name} cannot be written: ${reason}`, { cause });
+  }
+}
+
+/** A rename is on disk only when its directory is. */
+function syncDirectory(path: string): void {
+  const directory = openSync(path, 'r');
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
 }

@@ -1,11 +1,11 @@
-// The form of a backup, which no version of PostgreSQL has a say in. Compressed by gzip: one line
+// The form of a backup, which depends on no version of PostgreSQL. Compressed by gzip: one line
 // of JSON, the manifest; then the rows of each of its tables in the text form of COPY, each table
 // ended by a line `\.`, which no row can be; then one line of JSON, the trailer. Without the
 // trailer a backup is not complete, and each of its sums has to agree.
 
 import Type, { type Static } from 'typebox';
 import { Check } from 'typebox/value';
-import type { Migration } from '../migrate.ts';
+import type { Migration } from '../migrations.ts';
 
 const formatName = 'tallybook-backup';
 const formatVersion = 1;
@@ -58,13 +58,13 @@ export function readManifest(line: string): Manifest {
       `the backup has form ${format_version}, this program knows ${formatVersion}: run a newer one`,
     );
   }
-  if (!Check(manifestShape, found)) throw damaged('its manifest makes no sense');
+  if (!Check(manifestShape, found)) throw damaged('its manifest cannot be read');
   return found;
 }
 
 export function readTrailer(line: string): Trailer {
   const found = parsed(line);
-  if (!Check(trailerShape, found)) throw damaged('its trailer makes no sense');
+  if (!Check(trailerShape, found)) throw damaged('its trailer cannot be read');
   return found;
 }
 
@@ -87,7 +87,8 @@ export function requireKnownSchema(
   if (other !== undefined || migrations.length !== schema_version) {
     const name = other?.name ?? 'migration';
     throw new Error(
-      `the backup was taken of another schema: its ${name} is not the one of this program`,
+      `the backup was taken of another schema, because its ${name} is not the one of this ` +
+        'program: restore it with the program that made it',
     );
   }
 }

@@ -1,17 +1,16 @@
-// Loads a backup into an empty database, in one transaction: whatever goes wrong or is killed, the
-// database is as empty as it was. Every check constraint, unique key and trigger judges the rows as
-// they come in, each foreign key all of its rows at the end: two tables refer to each other, so no
-// order would please them one by one.
+// Loads a backup into an empty database, in one transaction: after any failure the database is as
+// empty as before. Check constraints, unique keys and triggers check the rows as they come in.
+// Foreign keys check all rows at the end, because two tables refer to each other.
 
 import { pipeline } from 'node:stream/promises';
 import type pg from 'pg';
 import copyStreams from 'pg-copy-streams';
 import { begin, commit, requireCommitted, type Statement } from '../../core/statement.ts';
-import { firstWithTrail, migrateThrough } from '../migrate.ts';
-import type { Found } from '../reach.ts';
+import type { Found } from '../find.ts';
+import { migrateThrough } from '../migrate.ts';
 import type { Manifest, Trailer } from './format.ts';
 import type { BackupReader } from './read.ts';
-import { explained, refusing } from './refusal.ts';
+import { refusing } from './refusal.ts';
 import { withSession } from './session.ts';
 import { appliedMigrations, columnList, findTables, type Table, tableName } from './tables.ts';
 
@@ -21,7 +20,7 @@ export interface LoadOptions {
   /** The database as that role found it. */
   readonly found: Found;
   /** The line that follows in the audit trail that is restored. */
-  readonly deed: (trailer: Trailer) => Statement;
+  readonly auditLine: (trailer: Trailer) => Statement;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -30,7 +29,7 @@ export interface LoadOptions {
  * @throws Error when the backup cannot be loaded whole; nothing was loaded then.
  */
 export async function loadBackup(
-  { url, found, deed, signal }: LoadOptions,
+  { url, found, auditLine, signal }: LoadOptions,
   backup: BackupReader,
 ): Promise<Trailer> {
   const { manifest } = backup;
@@ -47,10 +46,8 @@ export async function loadBackup(
       await requireSameTables(client, manifest);
       await clearTrail(client);
       const loaded = await load(client, backup);
-      if (manifest.schema_version >= firstWithTrail) {
-        const { text, values } = deed(loaded);
-        await client.query(text, [...values]);
-      }
+      const { text, values } = auditLine(loaded);
+      await client.query(text, [...values]);
       return loaded;
     });
     requireCommitted(await client.query(commit.text));
@@ -58,7 +55,7 @@ export async function loadBackup(
   });
 }
 
-/** Against migrations, another restore, and services that have started already. */
+/** Keeps out migrations, another restore, and services that have started already. */
 async function lock(client: pg.Client): Promise<void> {
   await client.query('select from public.schema_migrations where number = 0 for update');
   const { kept } = await findTables(client);
@@ -66,10 +63,10 @@ async function lock(client: pg.Client): Promise<void> {
   await client.query(`lock table ${names.join(', ')} in access exclusive mode`);
 }
 
-/** Its own trail, which the trail of the backup takes the place of, tells of an empty database. */
+/** The trail of the backup replaces that of the empty database. */
 const trail = ['audit_records', 'audit_head'];
 
-/** @throws Error when it holds anything, or is further than the backup. */
+/** @throws Error when it holds anything, or its schema is newer than the backup's. */
 async function requireReady(client: pg.Client, { schema_version }: Manifest): Promise<void> {
   const { kept } = await findTables(client);
   const full: string[] = [];
@@ -127,40 +124,14 @@ async function load(client: pg.Client, backup: BackupReader): Promise<Trailer> {
   const trailer = await backup.end(counts);
   // First: what follows is planned by what the tables hold now.
   await client.query(`analyze ${tables.map(tableName).join(', ')}`);
-  await checkLevels(client);
+  // Deferred triggers would wait for the commit, and a table with a waiting trigger gets no key.
+  await refusing('the backup', () => client.query('set constraints all immediate'));
   for (const { table, name, definition } of keys) {
     await refusing(`its ${table}`, () =>
       client.query(`alter table ${table} add constraint ${name} ${definition}`),
     );
   }
   return trailer;
-}
-
-/** It would wait for the commit, and a table that waits gets no key. */
-async function checkLevels(client: pg.Client): Promise<void> {
-  await client.query('savepoint before_levels');
-  await refusing('its inventory_levels', async () => {
-    try {
-      await client.query('set constraints all immediate');
-    } catch (error) {
-      await client.query('rollback to savepoint before_levels');
-      throw explained(error, await firstWrongLevel(client));
-    }
-  });
-}
-
-async function firstWrongLevel(client: pg.Client): Promise<string | undefined> {
-  const { rows } = await client.query<Record<'merchant' | 'product' | 'location', string>>(
-    `select l.merchant_id as merchant, l.product_id as product, l.location_id as location
-    from public.inventory_levels l
-    where l.sequence > 0 and not exists (
-      select from public.inventory_movements m
-      where m.merchant_id = l.merchant_id and m.id = l.last_movement_id
-        and m.product_id = l.product_id and m.location_id = l.location_id
-        and m.sequence = l.sequence and m.quantity_after = l.quantity)
-    order by l.merchant_id, l.product_id, l.location_id limit 1`,
-  );
-  return rows.map((row) => `${row.product} at ${row.location} of ${row.merchant}`)[0];
 }
 
 async function fill(

@@ -1,6 +1,6 @@
-// Reads a backup front to back, once, and trusts none of it: it is good only when its trailer was
+// Reads a backup once, from its first byte to its last. It is good only when its trailer was
 // reached and every sum in it agrees with what was read. Rows are passed on before that is known,
-// so whoever takes them commits nothing until `end` has returned.
+// so the caller commits nothing until `end` has returned.
 
 import { createHash } from 'node:crypto';
 import { pipeline, type Readable } from 'node:stream';
@@ -164,6 +164,7 @@ class Bytes {
       return done === true ? undefined : value;
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+      if (code === 'ENOENT') throw new Error('there is no such file', { cause: error });
       if (!code.startsWith('Z_')) throw error;
       throw damaged(error instanceof Error ? error.message : code, error);
     }

@@ -1,9 +1,9 @@
 // The connection on which a backup is taken or loaded. It may work for hours, whatever time-outs
-// its role has; it writes and reads values in the same form on every server; and it ends at once
-// when the command is interrupted, so that the private server is left to nobody.
+// its role has. It writes and reads values in the same form on every server. It ends at once when
+// the command is interrupted, so that the private server can stop.
 
 import pg from 'pg';
-import { patienceOfWork } from '../reach.ts';
+import { patienceOfWork } from '../find.ts';
 
 /** Parameters that only some versions of PostgreSQL have are set where they are. */
 const settings = `

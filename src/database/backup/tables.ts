@@ -3,8 +3,14 @@
 // kept nor left out for a reason.
 
 import pg from 'pg';
+import { resources } from '../../resources.ts';
 
-/** In the order in which they are loaded: a level is saved before its movements. */
+const resourceTables = resources.flatMap(({ tables }) => tables.map(({ name }) => name));
+
+/**
+ * In the order in which they are loaded: operations before the movements that name them, and a
+ * level before its movements.
+ */
 export const keptTables: readonly string[] = [
   'merchants',
   'applications',
@@ -12,12 +18,8 @@ export const keptTables: readonly string[] = [
   'credentials',
   'credential_tokens',
   'oauth_records',
-  'customers',
-  'products',
-  'locations',
   'operations',
-  'inventory_levels',
-  'inventory_movements',
+  ...resourceTables.filter((name) => name !== 'operations'),
   'audit_records',
   'audit_head',
 ];

@@ -8,8 +8,9 @@ import { createGzip } from 'node:zlib';
 import type pg from 'pg';
 import copyStreams from 'pg-copy-streams';
 import { begin, commit, requireCommitted, type Statement } from '../../core/statement.ts';
-import { firstWithTrail, readMigrations } from '../migrate.ts';
-import type { Found } from '../reach.ts';
+import type { Found } from '../find.ts';
+import { requireKnown } from '../migrate.ts';
+import { readMigrations } from '../migrations.ts';
 import {
   endOfTable,
   lineOf,
@@ -31,7 +32,7 @@ export interface BackupOptions {
   readonly found: Found;
   readonly programVersion: string;
   /** The line in the audit trail. It is committed first: no backup leaves without it. */
-  readonly deed: Statement;
+  readonly auditLine: Statement;
   readonly warn: (message: string) => void;
   readonly signal?: AbortSignal | undefined;
 }
@@ -49,10 +50,10 @@ export interface BackupReport {
  * @throws when it is not whole: what has been written by then is of no use.
  */
 export async function backUp(options: BackupOptions, destination: Writable): Promise<BackupReport> {
-  const { url, found, deed, signal } = options;
-  await requireKnown(found);
+  const { url, found, auditLine, signal } = options;
+  await requireWhole(found);
   return withSession(url, signal, async (client) => {
-    if (found.version >= firstWithTrail) await record(client, deed);
+    await record(client, auditLine);
     const { manifest, tables } = await beginSnapshot(client, options);
     const sums: { trailer?: Trailer } = {};
     await pipeline(
@@ -72,19 +73,17 @@ export async function backUp(options: BackupOptions, destination: Writable): Pro
 }
 
 /** Of a newer schema this program does not know what to keep. */
-async function requireKnown({ version }: Found): Promise<void> {
-  if (version === 0) throw new Error('there is nothing to back up: the database is empty');
-  const { length: known } = await readMigrations();
-  if (version > known) {
-    throw new Error(
-      `the database is at version ${version}, this program knows ${known}: run a newer one`,
-    );
+async function requireWhole({ version, inProgress }: Found): Promise<void> {
+  requireKnown(version, inProgress, await readMigrations());
+  if (inProgress !== '') {
+    throw new Error(`${inProgress} is applied only in part: run "tallybook migrate" first`);
   }
+  if (version === 0) throw new Error('there is nothing to back up: the database is empty');
 }
 
-async function record(client: pg.Client, deed: Statement): Promise<void> {
+async function record(client: pg.Client, auditLine: Statement): Promise<void> {
   await client.query(begin.text);
-  await client.query(deed.text, [...deed.values]);
+  await client.query(auditLine.text, [...auditLine.values]);
   requireCommitted(await client.query(commit.text));
 }
 

@@ -2,10 +2,10 @@
 // the error form.
 
 import type { TSchema } from 'typebox';
+import { pageQuery } from '../../contract/page.ts';
+import { id, idIn } from '../../contract/schema.ts';
 import { limits } from '../../core/limits.ts';
-import { pageQuery } from '../../core/page.ts';
 import { detailKinds, problemKinds } from '../../core/problem.ts';
-import { id, idIn } from '../../core/schema.ts';
 import { type HeaderObject, type ParameterObject, type Ref, refTo, type Schema } from './model.ts';
 import type { SchemaComponents } from './schema.ts';
 
@@ -92,7 +92,7 @@ export function sharedParameters(
   schemas: SchemaComponents,
 ): Readonly<Record<string, ParameterObject>> {
   const { limit, cursor } = pageQuery;
-  const { description, ...pathId } = schemas.publish(idIn('product', 'The ID.'), 'in');
+  const { description, ...pathId } = schemas.publish(idIn('prod_', 'The ID.'), 'in');
   const { examples: _, ...opaque } = pathId;
   return {
     Id: {
@@ -133,8 +133,8 @@ export function sharedParameters(
 /** The envelope of successes and the form of errors. */
 export function addEnvelope(schemas: SchemaComponents): void {
   const out = (schema: TSchema | Schema) => schemas.publish(schema, 'out');
-  const request_id = out(id('request', 'Names this request; the same as X-Request-Id.'));
-  const operation_id = out(id('operation', 'The identity of this write, the same on a replay.'));
+  const request_id = out(id('req_', 'Names this request; the same as X-Request-Id.'));
+  const operation_id = out(id('op_', 'The identity of this write, the same on a replay.'));
   const next_cursor = {
     type: 'string',
     maxLength: limits.urlBytesMax,

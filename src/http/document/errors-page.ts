@@ -1,23 +1,22 @@
-// The pages that `doc_url` of an error leads to, made from the problem table: docs/errors.md for
-// the repository and HTML for /docs/errors. Each code is a heading, its anchor the code itself.
+// The pages that `doc_url` of an error leads to: docs/errors.md for the repository and HTML for
+// /docs/errors, both from the one list of sections below. Each code is a heading and its own
+// anchor.
 
 import { createHash } from 'node:crypto';
-import { detailKinds, isRetryable, type ProblemCode, problemKinds } from '../../core/problem.ts';
+import { detailKinds, isRetryable, problemKinds } from '../../core/problem.ts';
 
-interface ErrorRow {
-  readonly code: string;
-  readonly status: number;
-  readonly meaning: string;
-  readonly advice: string;
-  readonly retryable: boolean;
+/** Texts may have `code` and [links](#code), as Markdown writes them. */
+type Block =
+  | { readonly text: string }
+  | { readonly code: string }
+  | { readonly list: readonly string[] }
+  | { readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] };
+
+interface Section {
+  readonly id: string;
+  readonly title: string;
+  readonly blocks: readonly Block[];
 }
-
-const rows: readonly ErrorRow[] = (Object.keys(problemKinds) as ProblemCode[]).map((code) => {
-  const { status, title, advice } = problemKinds[code];
-  return { code, status, meaning: title, advice, retryable: isRetryable(status) };
-});
-
-const detailRows = Object.entries(detailKinds).map(([code, meaning]) => ({ code, meaning }));
 
 const introduction =
   'Every error answer has this form. `code` is stable: branch on it, and treat one you do not ' +
@@ -42,44 +41,62 @@ const sample = `{
   "meta": { "request_id": "req_…", "operation_id": "op_…" }
 }`;
 
-const retrySentence = (isRetry: boolean): string =>
-  isRetry ? 'Yes, the same request with the same key.' : 'No.';
+const kinds = Object.entries(problemKinds);
 
-const detailsSentence =
-  'The codes of single entries in `details`, besides the codes above. A client that does not ' +
-  'know one shows its `message`.';
+const overview: readonly Block[] = [
+  { text: introduction },
+  { code: sample },
+  {
+    head: ['Status', 'Code', 'Meaning'],
+    rows: kinds.map(([code, { status, title }]) => [`${status}`, `[\`${code}\`](#${code})`, title]),
+  },
+];
+
+const sections: readonly Section[] = [
+  ...kinds.map(([code, { status, title, advice }]) => ({
+    id: code,
+    title: code,
+    blocks: [{ text: title }, { list: factsOf(status, advice) }],
+  })),
+  {
+    id: 'details',
+    title: 'Codes in details',
+    blocks: [
+      {
+        text:
+          'The codes of single entries in `details`, besides the codes above. A client that does ' +
+          'not know one shows its `message`.',
+      },
+      {
+        head: ['Code', 'Meaning'],
+        rows: Object.entries(detailKinds).map(([code, meaning]) => [`\`${code}\``, meaning]),
+      },
+    ],
+  },
+];
+
+function factsOf(status: number, advice: string): string[] {
+  const retry = isRetryable(status) ? 'Yes, the same request with the same key.' : 'No.';
+  return [`Status: ${status}`, `What to do: ${advice}`, `Retry: ${retry}`];
+}
 
 /** The text of docs/errors.md. */
 export function errorsMarkdown(): string {
   const parts = [
     '<!-- Generated from src/core/problem.ts. Do not edit. -->',
     '# Errors',
-    introduction,
-    `\`\`\`json\n${sample}\n\`\`\``,
-    table(
-      ['Status', 'Code', 'Meaning'],
-      rows.map(({ status, code, meaning }) => [`${status}`, `[\`${code}\`](#${code})`, meaning]),
-    ),
-    ...rows.map(({ code, status, meaning, advice, retryable }) =>
-      [
-        `## ${code}`,
-        meaning,
-        `- Status: ${status}\n- What to do: ${advice}\n- Retry: ${retrySentence(retryable)}`,
-      ].join('\n\n'),
-    ),
-    '## Codes in details',
-    detailsSentence,
-    table(
-      ['Code', 'Meaning'],
-      detailRows.map(({ code, meaning }) => [`\`${code}\``, meaning]),
-    ),
+    ...overview.map(markdownOf),
+    ...sections.flatMap(({ title, blocks }) => [`## ${title}`, ...blocks.map(markdownOf)]),
   ];
   return `${parts.join('\n\n')}\n`;
 }
 
-function table(head: readonly string[], body: readonly (readonly string[])[]): string {
+function markdownOf(block: Block): string {
+  if ('text' in block) return block.text;
+  if ('code' in block) return `\`\`\`json\n${block.code}\n\`\`\``;
+  if ('list' in block) return block.list.map((item) => `- ${item}`).join('\n');
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
-  return [line(head), line(head.map(() => '---')), ...body.map(line)].join('\n');
+  return [block.head, block.head.map(() => '---'), ...block.rows].map(line).join('\n');
 }
 
 const style = `
@@ -105,26 +122,6 @@ export const errorsPolicy = [
 
 /** The page /docs/errors. */
 export function errorsHtml(): string {
-  const sections = rows.map(
-    ({ code, status, meaning, advice, retryable }) => `
-<section id="${code}">
-<h2><code>${code}</code></h2>
-<p>${htmlOf(meaning)}</p>
-<ul>
-<li>Status: ${status}</li>
-<li>What to do: ${htmlOf(advice)}</li>
-<li>Retry: ${retrySentence(retryable)}</li>
-</ul>
-</section>`,
-  );
-  const overview = rows.map(
-    ({ code, status, meaning }) =>
-      `<tr><td>${status}</td><td><a href="#${code}"><code>${code}</code></a></td>` +
-      `<td>${htmlOf(meaning)}</td></tr>`,
-  );
-  const details = detailRows.map(
-    ({ code, meaning }) => `<tr><td><code>${code}</code></td><td>${htmlOf(meaning)}</td></tr>`,
-  );
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -136,26 +133,41 @@ export function errorsHtml(): string {
 </head>
 <body>
 <h1>Errors</h1>
-<p>${marked(introduction)}</p>
-<pre>${htmlOf(sample)}</pre>
-<table><thead><tr><th>Status</th><th>Code</th><th>Meaning</th></tr></thead>
-<tbody>${overview.join('\n')}</tbody></table>
-${sections.join('\n')}
-<section id="details">
-<h2>Codes in details</h2>
-<p>${marked(detailsSentence)}</p>
-<table><thead><tr><th>Code</th><th>Meaning</th></tr></thead>
-<tbody>${details.join('\n')}</tbody></table>
-</section>
+${overview.map(blockHtml).join('\n')}
+${sections.map(sectionHtml).join('\n')}
 </body>
 </html>
 `;
 }
 
-function marked(text: string): string {
-  return htmlOf(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
+function sectionHtml({ id, title, blocks }: Section): string {
+  const heading = id === title ? `<code>${id}</code>` : title;
+  return `
+<section id="${id}">
+<h2>${heading}</h2>
+${blocks.map(blockHtml).join('\n')}
+</section>`;
 }
 
-function htmlOf(text: string): string {
+function blockHtml(block: Block): string {
+  if ('text' in block) return `<p>${textHtml(block.text)}</p>`;
+  if ('code' in block) return `<pre>${escaped(block.code)}</pre>`;
+  if ('list' in block) {
+    return `<ul>\n${block.list.map((item) => `<li>${textHtml(item)}</li>`).join('\n')}\n</ul>`;
+  }
+  const head = block.head.map((cell) => `<th>${cell}</th>`).join('');
+  const rows = block.rows.map(
+    (cells) => `<tr>${cells.map((cell) => `<td>${textHtml(cell)}</td>`).join('')}</tr>`,
+  );
+  return `<table><thead><tr>${head}</tr></thead>\n<tbody>${rows.join('\n')}</tbody></table>`;
+}
+
+function textHtml(text: string): string {
+  return escaped(text)
+    .replaceAll(/`([^`]+)`/g, '<code>$1</code>')
+    .replaceAll(/\[(.+?)\]\((#\w+)\)/g, '<a href="$2">$1</a>');
+}
+
+function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

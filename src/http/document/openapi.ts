@@ -1,23 +1,14 @@
 // The OpenAPI 3.1 document, made from the contracts alone: what is validated, answered and tested
 // is what is published. A pure function, so that the committed file can be compared with it.
 
-import type { Contract } from '../../core/contract.ts';
-import type { Endpoint } from '../../core/endpoint.ts';
-import { scopes } from '../../core/principal.ts';
+import type { Contract } from '../../contract/contract.ts';
+import type { Endpoint } from '../../contract/endpoint.ts';
+import { scopes } from '../../resources.ts';
 import { addEnvelope, headers, sharedParameters } from './components.ts';
 import { ErrorResponses } from './errors.ts';
 import type { OpenApiDocument, PathItem, Schema } from './model.ts';
 import { methodOf, operationOf, queryParameter, tagOf, type Workshop } from './operation.ts';
 import { SchemaComponents } from './schema.ts';
-
-const tagTexts: Readonly<Record<string, string>> = {
-  customers: 'Whom the merchant sells to.',
-  products: 'What the merchant sells.',
-  locations: 'Where the merchant keeps stock. Only granted locations are visible.',
-  inventory: 'Levels (how much is where), movements (how it came about) and adjustments.',
-  operations: 'What became of each write: the audit record of every Idempotency-Key.',
-  credential: 'What the credential of the request is and may do.',
-};
 
 /**
  * @param version of the program, such as `1.2.3`. The interface's own version is in the path.
@@ -86,10 +77,11 @@ function requireUniqueNames(contracts: readonly Contract[]): void {
 }
 
 function tagsOf(contracts: readonly Contract[]): OpenApiDocument['tags'] {
+  const resources = new Map(contracts.map(({ resource }) => [resource.name, resource]));
   return [...new Set(contracts.map(tagOf))].map((name) => {
-    const description = tagTexts[name];
-    if (description === undefined) throw new Error(`the resource ${name} has no description`);
-    return { name, description };
+    const resource = resources.get(name);
+    if (resource === undefined) throw new Error(`no resource has the paths /${name}`);
+    return { name, description: resource.description };
   });
 }
 

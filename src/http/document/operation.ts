@@ -1,13 +1,13 @@
 // One contract as one operation of the document: its parameters, its body, and every answer it can
 // give, with each status and code.
 
-import { type Contract, successStatus, type WriteContract } from '../../core/contract.ts';
+import { type Contract, successStatus, type WriteContract } from '../../contract/contract.ts';
+import { pageQuery } from '../../contract/page.ts';
+import { closed } from '../../contract/parse.ts';
 import { limits } from '../../core/limits.ts';
-import { pageQuery } from '../../core/page.ts';
-import { closed } from '../parse.ts';
 import { commonHeaderRefs } from './components.ts';
 import type { ErrorResponses } from './errors.ts';
-import { exampleOf, type Overrides, type Resolve } from './example.ts';
+import { exampleOf, type Resolve } from './example.ts';
 import {
   type Content,
   type HeaderObject,
@@ -27,13 +27,6 @@ export interface Workshop {
   readonly errors: ErrorResponses;
   readonly resolve: Resolve;
 }
-
-/** What a resource is called in examples. */
-const exampleNames: Readonly<Record<string, Overrides>> = {
-  products: { name: 'Wheat flour 1 kg' },
-  locations: { name: 'Berlin Mitte' },
-  credential: { name: 'Corner Shop' },
-};
 
 export const methodOf = (contract: Contract) =>
   contract.kind === 'write' ? contract.method : 'GET';
@@ -106,7 +99,7 @@ export function queryParameter(
 
 function requestBodyOf(contract: WriteContract, { schemas, resolve }: Workshop) {
   const schema = schemas.publish(closed(contract.body), 'in');
-  const example = exampleOf(schema, resolve, exampleNames[tagOf(contract)]);
+  const example = exampleOf(schema, resolve, contract.resource.example);
   const content: Content = { 'application/json': { schema, example } };
   return { required: true, content } as const;
 }
@@ -124,7 +117,7 @@ function successOf(contract: Contract, { schemas, resolve }: Workshop): Response
     required: ['data', 'meta'],
     properties: { data, meta: refTo('schemas', metaNames[contract.kind]) },
   };
-  const example = exampleOf(schema, resolve, exampleNames[tagOf(contract)]);
+  const example = exampleOf(schema, resolve, contract.resource.example);
   return {
     description: successText(contract),
     headers: successHeaders(contract),

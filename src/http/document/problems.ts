@@ -1,7 +1,8 @@
-// Which codes an endpoint can answer: what its contract states, and what the edge itself refuses on
-// its kind of route. The order is that of the problem table, so lists read the same everywhere.
+// Which codes an endpoint can answer: what its contract states, and what the HTTP layer itself
+// refuses on its kind of route. The order is that of the problem table, so lists read the same
+// everywhere.
 
-import type { Contract } from '../../core/contract.ts';
+import type { Contract } from '../../contract/contract.ts';
 import { type Detail, type ProblemCode, problemKinds } from '../../core/problem.ts';
 
 const always: readonly ProblemCode[] = [

@@ -3,7 +3,7 @@
 // integers that are exact) is said. Nothing is published that validation does not hold.
 
 import type { TSchema } from 'typebox';
-import { type Format, formats } from '../../core/format.ts';
+import { type Format, formats } from '../../contract/format.ts';
 import { refTo, type Schema } from './model.ts';
 
 /** Whether a schema describes what is sent to the service or what it answers. */

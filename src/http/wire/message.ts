@@ -1,5 +1,5 @@
-// What is judged of an HTTP message before any route is: its version, URL and header lines. Node
-// joins or drops repeated headers silently, so the raw lines are counted here.
+// Checks an HTTP message before its route is known: version, URL and header lines. Node joins or
+// drops repeated headers silently, so the raw lines are counted here.
 
 import type { IncomingMessage } from 'node:http';
 import { limits } from '../../core/limits.ts';
@@ -16,7 +16,7 @@ const singular = new Set([
   'accept',
 ]);
 
-/** Names, addresses and a port: RFC 9110, section 7.2, wants everything else refused. */
+/** Names, addresses and a port: RFC 9110, section 7.2, requires to refuse all else. */
 const hostGrammar = /^[\w.~!$&'()*+,;=%:[\]-]*$/;
 
 /** @throws Problem malformed_request, uri_too_long or headers_too_large. */
@@ -50,12 +50,12 @@ export function checkMessage(request: IncomingMessage): void {
   if (!url.startsWith('/') || url.includes('#')) throw malformed('the target must be a path');
 }
 
-/** What a request that names no path is told. */
+/** In the answer to a request that names no path. */
 export const servedMethods = 'GET, HEAD, POST, PATCH';
 
 /**
- * Whether a path spells its route literally. One resource has one path: an encoded letter of a
- * route's own name is another, unknown one.
+ * Whether a path spells its route literally. One resource has one path: with an encoded letter in
+ * the route's own name, it is an unknown one.
  */
 export function isLiteral(url: string, template: string): boolean {
   const [path = ''] = url.split('?');

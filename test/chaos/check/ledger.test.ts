@@ -2,9 +2,9 @@
 // constraints switched off, is found. A ledger has two judges that share nothing: each finds it.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
-import { Given, type GivenCredential } from '../../support/given.ts';
-import { addLedger } from '../../support/ledger.ts';
+import { createTestDatabase, type TestDatabase } from '../../kit/database.ts';
+import { Given, type GivenCredential } from '../../kit/given.ts';
+import { addLedger } from '../../kit/ledger.ts';
 import type { Attempt } from '../history.ts';
 import { judgeEffects, type Origin } from './effects.ts';
 import { judgeLedger, type Witness } from './ledger.ts';
@@ -20,7 +20,7 @@ beforeAll(async () => {
   db = await createTestDatabase();
   const given = new Given(db);
   steady = await given.credential(await given.merchant());
-  neighbour = await given.credential(await given.merchant('Next Door'));
+  neighbour = await given.credential(await given.merchant('Second Shop'));
   const location = await given.location(steady.merchant);
   await addLedger(db, steady, location, { levels: 2, movements: 3 });
   witness = { serviceUrl: db.serviceUrl, query: (text, values) => db.sql(text, values) };
@@ -61,9 +61,9 @@ async function addCustomer(): Promise<void> {
 
 function operation(id: string, type: string, resource: string, who = steady): string {
   return `insert into operations (merchant_id, id, credential_id, type, key_hash, fingerprint,
-      fingerprint_version, status, resource_id, request_id, created_at)
+      fingerprint_version, status, resource_id, movements, request_id, created_at)
     values ('${who.merchant}', '${id}', '${who.id}', '${type}', sha256('${id}'), sha256('${id}'),
-      1, 'succeeded', '${resource}', 'req', now())`;
+      1, 'succeeded', '${resource}', ${type === 'inventory.adjust' ? 1 : 0}, 'req', now())`;
 }
 
 /** As somebody may who has switched off all that keeps the database sound. */
@@ -177,7 +177,8 @@ describe('effects', () => {
     [
       'a pending operation',
       'operations pending',
-      () => `update operations set status = 'claimed', resource_id = null where id = 'op_c'`,
+      () => `alter table operations drop constraint operations_status_check;
+        update operations set status = 'open', resource_id = null where id = 'op_c'`,
     ],
     [
       'a movement at another shop',

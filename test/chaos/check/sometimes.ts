@@ -7,7 +7,7 @@ import { byKey } from './registers.ts';
 export interface Met {
   readonly replyLostAfterCommit: number;
   readonly killedInsideBatch: number;
-  readonly twinMetOwnerInFlight: number;
+  readonly duplicateMetOwnerRunning: number;
   readonly waiterTookOver: number;
   readonly lockTimedOut: number;
   readonly replayAcrossRestart: number;
@@ -34,7 +34,7 @@ export const longRun = 600;
 const often: Met = {
   replyLostAfterCommit: 100,
   killedInsideBatch: 50,
-  twinMetOwnerInFlight: 100,
+  duplicateMetOwnerRunning: 100,
   waiterTookOver: 20,
   lockTimedOut: 10,
   replayAcrossRestart: 100,
@@ -52,9 +52,9 @@ export function required(name: keyof Met, seconds: number): number {
 export const meanings: Readonly<Record<keyof Met, string>> = {
   replyLostAfterCommit: 'an answer was lost after its commit',
   killedInsideBatch: 'the service or its database was killed inside a batch',
-  twinMetOwnerInFlight: 'a twin came while its owner was under way',
-  waiterTookOver: 'an owner failed and its twin took over',
-  lockTimedOut: 'a write gave up waiting for a lock or its twin',
+  duplicateMetOwnerRunning: 'a duplicate request came while the first one was running',
+  waiterTookOver: 'a first request failed and its duplicate took over',
+  lockTimedOut: 'a write gave up waiting for a lock or for the first request',
   replayAcrossRestart: 'a key was replayed across a restart',
   racedConflict: 'two bodies raced for one key',
   racedNoChange: 'two keys raced for one quantity',
@@ -73,7 +73,7 @@ export function whatWasMet(
   return {
     replyLostAfterCommit: count(isLostReply),
     killedInsideBatch: events.filter(({ inBatch }) => inBatch === true).length,
-    twinMetOwnerInFlight: count(hasTwinInFlight),
+    duplicateMetOwnerRunning: count(hasDuplicateMeanwhile),
     waiterTookOver: count(hasTakenOver),
     lockTimedOut: attempts.filter(({ code }) => code === 'operation_in_progress').length,
     replayAcrossRestart: count((own) => isReplayedAcross(own, restarts)),
@@ -88,7 +88,7 @@ export function whatWasMet(
 const overlaps = (a: Attempt, b: Attempt) => a.start < b.end && b.start < a.end;
 const isUnknown = ({ status }: Attempt) => status === 0 || status >= 500;
 
-/** Nobody was told of the first: the first answer is a replay, after an attempt without one. */
+/** No answer told the client of the commit: the first answer is a replay, after an unknown one. */
 function isLostReply(own: readonly Attempt[]): boolean {
   const bound = own.filter(isBound);
   return (
@@ -100,12 +100,12 @@ function ownerOf(own: readonly Attempt[]): Attempt | undefined {
   return own.find((one) => isBound(one) && one.isReplay !== true);
 }
 
-function hasTwinInFlight(own: readonly Attempt[]): boolean {
+function hasDuplicateMeanwhile(own: readonly Attempt[]): boolean {
   const owner = ownerOf(own);
   return owner !== undefined && own.some((one) => one.isReplay === true && overlaps(one, owner));
 }
 
-/** Somebody asked before the owner did, and failed while the owner was under way. */
+/** Somebody asked before the owner did, and failed while the owner was running. */
 function hasTakenOver(own: readonly Attempt[]): boolean {
   const owner = ownerOf(own);
   if (owner === undefined) return false;

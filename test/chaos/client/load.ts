@@ -9,9 +9,9 @@ import { Questions } from './questions.ts';
 import type { ClientSetup } from './setup.ts';
 
 const loops = 6;
-const deeds = {
+const actions = {
   adjust: 30,
-  twins: 15,
+  duplicates: 15,
   conflict: 7,
   rivals: 12,
   replay: 10,
@@ -22,8 +22,8 @@ const deeds = {
   look: 16,
 } as const;
 
-/** Mean rest between two deeds of a loop. */
-const restMs = 12;
+/** The mean pause between two actions of a loop. */
+const pauseMs = 12;
 
 export class Load {
   readonly #setup: ClientSetup;
@@ -65,17 +65,17 @@ export class Load {
 
   async #loop(): Promise<void> {
     while (!this.#isDraining) {
-      await this.#deed();
-      await sleep(this.#random.between(0, 2 * restMs));
+      await this.#act();
+      await sleep(this.#random.between(0, 2 * pauseMs));
     }
   }
 
-  async #deed(): Promise<void> {
+  async #act(): Promise<void> {
     const ask = this.#questions;
-    switch (this.#random.weighed(deeds)) {
+    switch (this.#random.weighed(actions)) {
       case 'adjust':
         return this.#do(ask.adjust());
-      case 'twins':
+      case 'duplicates':
         return this.#together(this.#copies(ask.adjust()));
       case 'conflict': {
         // One body to each of two nodes, under one key: one is done, the other refused.

@@ -1,8 +1,8 @@
 // Faults of the database's processes: killed, terminated and frozen, the whole of it or a backend.
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ChaosEnvironment } from '../environment/environment.ts';
 import type { Random } from '../random.ts';
-import type { World } from '../world/world.ts';
 import type { Fault } from './nemesis.ts';
 
 /** So long does a lane look for a backend with a transaction. */
@@ -12,9 +12,9 @@ const ofNodes = 'node %';
 
 const backendKilled: Fault = {
   name: 'backend killed',
-  strike: (world, random) =>
-    crash(world, async () => {
-      const victim = await stoppedBackend(world, random);
+  strike: (environment, random) =>
+    crash(environment, async () => {
+      const victim = await stoppedBackend(environment, random);
       return victim !== undefined && signal(victim, 'SIGKILL');
     }),
 };
@@ -22,11 +22,11 @@ const backendKilled: Fault = {
 export const databaseFaults: readonly Fault[] = [
   {
     name: 'database killed',
-    strike: (world, random) =>
-      crash(world, async () => {
+    strike: (environment, random) =>
+      crash(environment, async () => {
         const isAimed = random.next() < 0.5;
-        const victim = isAimed ? await stoppedBackend(world, random) : undefined;
-        process.kill(world.database.postmaster, 'SIGKILL');
+        const victim = isAimed ? await stoppedBackend(environment, random) : undefined;
+        process.kill(environment.database.postmaster, 'SIGKILL');
         // It is stopped, and could not see that its server is gone.
         if (victim !== undefined) signal(victim, 'SIGKILL');
         return victim !== undefined;
@@ -56,8 +56,8 @@ export const databaseFaults: readonly Fault[] = [
   },
   {
     name: 'backend frozen with its locks',
-    async strike(world, random) {
-      const victim = await stoppedBackend(world, random);
+    async strike(environment, random) {
+      const victim = await stoppedBackend(environment, random);
       if (victim === undefined) return false;
       await sleep(random.between(2_000, 3_500));
       return signal(victim, 'SIGCONT');
@@ -69,20 +69,26 @@ export const databaseFaults: readonly Fault[] = [
  * @param strike answers whether a transaction was open.
  * @returns whether the server crashed and came back.
  */
-export async function crash(world: World, strike: () => Promise<boolean>): Promise<boolean> {
+export async function crash(
+  environment: ChaosEnvironment,
+  strike: () => Promise<boolean>,
+): Promise<boolean> {
   let inBatch = false;
-  const isDown = await world.database.crashes(async () => {
+  const isDown = await environment.database.crashes(async () => {
     inBatch = await strike();
   });
   if (!isDown) return false;
-  world.note('database down', { inBatch });
-  await world.database.ready();
-  world.note('database up');
+  environment.note('database down', { inBatch });
+  await environment.database.ready();
+  environment.note('database up');
   return true;
 }
 
 /** One that was stopped inside a transaction, if one can be had. */
-async function stoppedBackend({ database }: World, random: Random): Promise<number | undefined> {
+async function stoppedBackend(
+  { database }: ChaosEnvironment,
+  random: Random,
+): Promise<number | undefined> {
   const deadline = Date.now() + lookForBackendMs;
   while (Date.now() < deadline) {
     const busy = await database.busyBackends(ofNodes);

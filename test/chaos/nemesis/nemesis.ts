@@ -4,9 +4,9 @@
 // that a short run on a slow machine meets them all, but not without end.
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ChaosEnvironment } from '../environment/environment.ts';
 import { now } from '../history.ts';
 import type { Random } from '../random.ts';
-import type { World } from '../world/world.ts';
 import { databaseFaults } from './database.ts';
 import { networkFaults } from './network.ts';
 import { rightsFaults } from './rights.ts';
@@ -19,7 +19,7 @@ export interface Fault {
    * Breaks something, waits, and mends it.
    * @returns whether anything was broken: there may have been nothing to break just then.
    */
-  strike(world: World, random: Random): Promise<boolean>;
+  strike(environment: ChaosEnvironment, random: Random): Promise<boolean>;
 }
 
 /**
@@ -41,19 +41,19 @@ const graceMs = 45_000;
  * @returns how often each fault struck.
  */
 export async function unleash(
-  world: World,
+  environment: ChaosEnvironment,
   random: Random,
   deadline: number,
 ): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   const lanes = [
     { rest: rests.service, faults: serviceFaults },
-    { rest: rests.database, faults: [...databaseFaults, ...storageFaults(world.disk)] },
+    { rest: rests.database, faults: [...databaseFaults, ...storageFaults(environment.disk)] },
     { rest: rests.network, faults: networkFaults },
     { rest: rests.rights, faults: rightsFaults },
   ];
   for (const { name } of lanes.flatMap(({ faults }) => faults)) counts.set(name, 0);
-  await Promise.all(lanes.map((lane) => play(world, random, { ...lane, deadline, counts })));
+  await Promise.all(lanes.map((lane) => play(environment, random, { ...lane, deadline, counts })));
   return counts;
 }
 
@@ -65,7 +65,7 @@ interface Lane {
 }
 
 async function play(
-  world: World,
+  environment: ChaosEnvironment,
   random: Random,
   { faults, rest, deadline, counts }: Lane,
 ): Promise<void> {
@@ -76,9 +76,9 @@ async function play(
     if (deck.length === 0) deck = random.shuffled(due());
     const fault = deck.pop();
     if (fault === undefined || !due().includes(fault)) continue;
-    world.note(`begin ${fault.name}`);
-    const hasStruck = await fault.strike(world, random);
-    world.note(`end ${fault.name}`);
+    environment.note(`begin ${fault.name}`);
+    const hasStruck = await fault.strike(environment, random);
+    environment.note(`end ${fault.name}`);
     if (hasStruck) counts.set(fault.name, (counts.get(fault.name) ?? 0) + 1);
     await sleep(random.between(rest.low, rest.high));
   }

@@ -1,10 +1,10 @@
 // Faults of networks, between clients and service and between service and database.
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ChaosEnvironment } from '../environment/environment.ts';
+import type { ServiceNode } from '../environment/node.ts';
+import type { Toxic } from '../environment/toxic-proxy.ts';
 import type { Random } from '../random.ts';
-import type { ServiceNode } from '../world/node.ts';
-import type { Toxic } from '../world/toxic-proxy.ts';
-import type { World } from '../world/world.ts';
 import type { Fault } from './nemesis.ts';
 
 const sides = ['front', 'back'] as const;
@@ -26,7 +26,7 @@ const names = { front: 'clients', back: 'database' } as const;
 export const networkFaults: readonly Fault[] = sides.flatMap((side) => [
   {
     name: `connections to ${names[side]} reset`,
-    async strike({ nodes }: World, random: Random) {
+    async strike({ nodes }: ChaosEnvironment, random: Random) {
       const times = 1 + random.below(5);
       const before = touched(nodes, side);
       for (let n = 0; n < times; n += 1) {
@@ -38,7 +38,7 @@ export const networkFaults: readonly Fault[] = sides.flatMap((side) => [
   },
   ...Object.entries(toxics).map(([kind, make]) => ({
     name: `${kind} before ${names[side]}`,
-    async strike({ nodes }: World, random: Random) {
+    async strike({ nodes }: ChaosEnvironment, random: Random) {
       const proxy = random.pick(nodes)[side];
       const before = touched(nodes, side);
       proxy.toxic = make(random);

@@ -1,9 +1,9 @@
 // Faults of the service's processes: killed, frozen and replaced.
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ChaosEnvironment } from '../environment/environment.ts';
+import type { ServiceNode } from '../environment/node.ts';
 import type { Random } from '../random.ts';
-import type { ServiceNode } from '../world/node.ts';
-import type { World } from '../world/world.ts';
 import type { Fault } from './nemesis.ts';
 
 /** So long does a lane look for an open transaction to kill. */
@@ -11,10 +11,10 @@ const lookForBatchMs = 3_000;
 
 const killedInside: Fault = {
   name: 'service killed inside a batch',
-  async strike(world, random) {
-    const node = random.pick(world.nodes);
-    const inBatch = await catchInsideBatch(world, random, node);
-    await kill(world, node, inBatch);
+  async strike(environment, random) {
+    const node = random.pick(environment.nodes);
+    const inBatch = await catchInsideBatch(environment, random, node);
+    await kill(environment, node, inBatch);
     await node.start();
     return inBatch;
   },
@@ -23,9 +23,9 @@ const killedInside: Fault = {
 export const serviceFaults: readonly Fault[] = [
   {
     name: 'service killed',
-    async strike(world, random) {
-      const node = random.pick(world.nodes);
-      await kill(world, node, await isInsideBatch(world, node));
+    async strike(environment, random) {
+      const node = random.pick(environment.nodes);
+      await kill(environment, node, await isInsideBatch(environment, node));
       await sleep(random.between(0, 500));
       await node.start();
       return true;
@@ -46,11 +46,11 @@ export const serviceFaults: readonly Fault[] = [
   },
   {
     name: 'rolling restart',
-    async strike(world) {
-      for (const node of world.nodes) {
+    async strike(environment) {
+      for (const node of environment.nodes) {
         const code = await node.end('SIGTERM');
-        world.note('restarted', { node: node.number });
-        if (code !== 0) world.fail(`node ${node.number} ended with ${code} after SIGTERM`);
+        environment.note('restarted', { node: node.number });
+        if (code !== 0) environment.fail(`node ${node.number} ended with ${code} after SIGTERM`);
         await node.start();
       }
       return true;
@@ -58,16 +58,24 @@ export const serviceFaults: readonly Fault[] = [
   },
 ];
 
-async function kill(world: World, node: ServiceNode, inBatch: boolean): Promise<void> {
+async function kill(
+  environment: ChaosEnvironment,
+  node: ServiceNode,
+  inBatch: boolean,
+): Promise<void> {
   await node.end('SIGKILL');
-  world.note('killed', { node: node.number, inBatch });
+  environment.note('killed', { node: node.number, inBatch });
 }
 
 /** @returns whether it is; the node is left frozen. */
-async function catchInsideBatch(world: World, random: Random, node: ServiceNode): Promise<boolean> {
+async function catchInsideBatch(
+  environment: ChaosEnvironment,
+  random: Random,
+  node: ServiceNode,
+): Promise<boolean> {
   const deadline = Date.now() + lookForBatchMs;
   while (Date.now() < deadline) {
-    if (await isInsideBatch(world, node)) return true;
+    if (await isInsideBatch(environment, node)) return true;
     node.signal('SIGCONT');
     await sleep(random.between(1, 20));
   }
@@ -75,7 +83,7 @@ async function catchInsideBatch(world: World, random: Random, node: ServiceNode)
 }
 
 /** Freezes the node and looks: what is still open a moment later waits for the node. */
-async function isInsideBatch({ database }: World, node: ServiceNode): Promise<boolean> {
+async function isInsideBatch({ database }: ChaosEnvironment, node: ServiceNode): Promise<boolean> {
   node.signal('SIGSTOP');
   const before = new Set(await database.busyBackends(node.name));
   if (before.size === 0) return false;

@@ -3,9 +3,9 @@
 // connections.
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ChaosEnvironment } from '../environment/environment.ts';
+import type { SmallDisk } from '../environment/small-disk.ts';
 import type { Random } from '../random.ts';
-import type { SmallDisk } from '../world/small-disk.ts';
-import type { World } from '../world/world.ts';
 import { crash } from './database.ts';
 import type { Fault } from './nemesis.ts';
 
@@ -23,7 +23,7 @@ export function storageFaults({ canBeFull }: SmallDisk): Fault[] {
  * As a transaction of somebody else's would that does not come to its end. In the order of the
  * product's own locks: in another one a deadlock would be the fault of this.
  */
-async function hold({ database }: World): Promise<boolean> {
+async function hold({ database }: ChaosEnvironment): Promise<boolean> {
   const levels = await database.query('select from inventory_levels limit 1');
   const held = database.query(`begin read write;
     select from inventory_levels order by merchant_id, product_id, location_id for update;
@@ -34,17 +34,18 @@ async function hold({ database }: World): Promise<boolean> {
   );
 }
 
-async function exhaust(world: World): Promise<boolean> {
-  const locked = world.database.query(`begin; lock table inventory_levels in access exclusive mode;
+async function exhaust(environment: ChaosEnvironment): Promise<boolean> {
+  const locked =
+    environment.database.query(`begin; lock table inventory_levels in access exclusive mode;
     select pg_sleep(${lockedMs / 1_000}); rollback`);
-  const path = `/api/v1/inventory/levels?location_id=${world.shop.locations[0]}`;
-  const headers = { authorization: `Bearer ${world.shop.steadyToken}` };
-  const asked = world.nodes.flatMap(({ front }) =>
+  const path = `/api/v1/inventory/levels?location_id=${environment.shop.locations[0]}`;
+  const headers = { authorization: `Bearer ${environment.shop.steadyToken}` };
+  const asked = environment.nodes.flatMap(({ front }) =>
     Array.from({ length: readers }, () => status(`http://127.0.0.1:${front.port}${path}`, headers)),
   );
   const answers = await Promise.all(asked);
   const refused = answers.filter((answer) => answer === 503).length;
-  world.refusedReads += refused;
+  environment.refusedReads += refused;
   await locked.catch(() => undefined);
   return refused > 0;
 }
@@ -60,14 +61,14 @@ async function status(url: string, headers: Record<string, string>): Promise<num
 }
 
 /** PostgreSQL may refuse, or panic and be started again and again until there is room. */
-async function fill(world: World, random: Random): Promise<boolean> {
+async function fill(environment: ChaosEnvironment, random: Random): Promise<boolean> {
   let isFull = false;
-  await crash(world, async () => {
+  await crash(environment, async () => {
     try {
-      isFull = world.disk.fill();
+      isFull = environment.disk.fill();
       await sleep(random.between(500, 2_500));
     } finally {
-      world.disk.free();
+      environment.disk.free();
     }
     return false;
   });

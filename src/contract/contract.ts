@@ -1,0 +1,90 @@
+// What an endpoint promises on the wire, as a plain value. The router, the validation, the handler
+// types, the OpenAPI document and the generic tests all read it, so nothing is declared twice.
+
+import type { Static, TObject, TProperties, TSchema } from 'typebox';
+import type { Scope } from '../core/principal.ts';
+import type { ProblemCode } from '../core/problem.ts';
+import type { OperationType, Resource } from './resource.ts';
+
+interface ContractBase {
+  /** What it is about. */
+  readonly resource: Resource;
+  /** Route below /api/v1, with at most the one path parameter `{id}`. */
+  readonly path: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** Required of the credential; null where a valid credential suffices. */
+  readonly scope: Scope | null;
+  /** What it answers: `data`, or one element of it in a collection. */
+  readonly data: TSchema;
+  /** What this operation itself may answer, beyond what its kind of route always may. */
+  readonly problems: readonly ProblemCode[];
+}
+
+/** GET of one resource. */
+export interface MemberContract extends ContractBase {
+  readonly kind: 'member';
+  readonly name: string;
+  /** Answers carry `ETag: "<version>"`. */
+  readonly etag: boolean;
+}
+
+/** GET of a page of resources, by filters. */
+export interface CollectionContract extends ContractBase {
+  readonly kind: 'collection';
+  readonly name: string;
+  /** The filters. `limit` and `cursor` are added to every collection. */
+  readonly query: TObject;
+  /** The Idempotency-Key header serves as a filter here. */
+  readonly keyFilter?: boolean;
+}
+
+/** POST or PATCH: one idempotent write. */
+export interface WriteContract extends ContractBase {
+  readonly kind: 'write';
+  readonly name: OperationType;
+  readonly method: 'POST' | 'PATCH';
+  readonly body: TObject;
+  /** Only for credentials with all locations: no other credential is granted what it creates. */
+  readonly needsAllLocations?: boolean;
+}
+
+export type Contract = MemberContract | CollectionContract | WriteContract;
+
+/** What a contract answers. */
+export type DataOf<C extends Contract> = Static<C['data']> & object;
+
+export type QueryOf<C extends CollectionContract> = Static<C['query']>;
+
+/** A body as rules see it: on a create every member is there, with its default or null. */
+export type BodyOf<C extends WriteContract> = WriteContract extends C
+  ? unknown
+  : C['method'] extends 'PATCH'
+    ? Static<C['body']>
+    : Complete<C['body']['properties']>;
+
+type Complete<Properties extends TProperties> = {
+  readonly [Name in keyof Properties]: Properties[Name] extends { readonly default: unknown }
+    ? Exclude<Static<Properties[Name]>, null>
+    : Static<Properties[Name]>;
+};
+
+export const member = <C extends Omit<MemberContract, 'kind'>>(contract: C) => ({
+  kind: 'member' as const,
+  ...contract,
+});
+
+export const collection = <C extends Omit<CollectionContract, 'kind'>>(contract: C) => ({
+  kind: 'collection' as const,
+  ...contract,
+});
+
+export const write = <C extends Omit<WriteContract, 'kind'>>(contract: C) => ({
+  kind: 'write' as const,
+  ...contract,
+});
+
+/** The status of a success: creating answers 201, everything else 200. */
+export function successStatus(contract: Contract): 200 | 201 {
+  return contract.kind === 'write' && contract.method === 'POST' ? 201 : 200;
+}

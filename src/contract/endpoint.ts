@@ -1,0 +1,147 @@
+// What a domain hands over: a contract joined to the functions that keep it. A read runs one
+// statement and presents rows. A write never talks to the database: it returns statements, and the
+// dispatcher sends them inside its own transaction.
+
+import type { Actor, GrantedLocationId, MerchantId, Principal } from '../core/principal.ts';
+import type { Detail, ProblemCode } from '../core/problem.ts';
+import type { Reader, Reads, SetStatement, Statement } from '../core/statement.ts';
+import type {
+  BodyOf,
+  CollectionContract,
+  DataOf,
+  MemberContract,
+  QueryOf,
+  WriteContract,
+} from './contract.ts';
+import type { Page, PageRequest } from './page.ts';
+import type { OperationType } from './resource.ts';
+
+export interface MemberEndpoint<C extends MemberContract = MemberContract> {
+  readonly contract: C;
+  /** The resource, or undefined when this principal cannot see it. */
+  run(reads: Reads, principal: Principal, id: string): Promise<DataOf<C> | undefined>;
+}
+
+export interface ListCall<Query> {
+  readonly principal: Principal;
+  /** The path parameter, on a collection that belongs to one resource. */
+  readonly id: string;
+  readonly query: Query;
+  /** The location that the query names, proved to be granted. */
+  readonly location: GrantedLocationId | undefined;
+  readonly page: PageRequest;
+  /** SHA-256 of the Idempotency-Key header, where the contract takes it as a filter. */
+  readonly keyHash: Buffer | undefined;
+}
+
+export interface CollectionEndpoint<C extends CollectionContract = CollectionContract> {
+  readonly contract: C;
+  run(reader: Reader, call: ListCall<QueryOf<C>>): Promise<Page<DataOf<C>>>;
+}
+
+/** One write: the authorised request after parsing, with its key and fingerprint. */
+export interface Write<Body = unknown> {
+  readonly endpoint: AnyWriteEndpoint;
+  readonly merchant: MerchantId;
+  readonly actor: Actor;
+  /** The path parameter of a PATCH, otherwise empty. */
+  readonly id: string;
+  /** Normalised: defaults filled in, decimals canonical. */
+  readonly body: Body;
+  /** What is wrong with its fields. Such a write may be a replay, and is never performed. */
+  readonly faults: readonly Detail[];
+  /** The version that If-Match names. */
+  readonly ifMatch: number | undefined;
+  /** SHA-256 of the Idempotency-Key. */
+  readonly keyHash: Buffer;
+  /** Equal for requests that mean the same. */
+  readonly fingerprint: Buffer;
+  /** The ID of the operation that it becomes, unless its key is bound already. */
+  readonly operationId: string;
+  /** The location that it is about, if it names one. */
+  readonly locationId: string | undefined;
+  readonly requestId: string;
+  /** By `performance.now()`: the moment at which the client gets a time-out instead. */
+  readonly deadline: number;
+}
+
+/** What the rule says of a write: what to save, or a refusal. Both bind the key. */
+export type Decision<Row, Change = Row> =
+  | {
+      readonly kind: 'succeeded';
+      /** The resource after the write, in the shape that `find` reads. */
+      readonly row: Row & { readonly id: string };
+      /** What to save; nothing when nothing changes. */
+      readonly changes: readonly Change[];
+      /** How many movements of inventory are among the changes. */
+      readonly movements: number;
+    }
+  | Refusal;
+
+export interface Refusal {
+  readonly kind: 'rejected';
+  readonly code: ProblemCode;
+  readonly details: readonly Detail[];
+}
+
+/** What a key is bound to: a write, performed or refused for good. A row of `operations`. */
+export interface Operation {
+  readonly merchant_id: string;
+  readonly id: string;
+  readonly credential_id: string;
+  readonly type: OperationType;
+  readonly key_hash: Buffer;
+  readonly fingerprint: Buffer;
+  readonly status: 'succeeded' | 'rejected';
+  /** Null when it was rejected. */
+  readonly resource_id: string | null;
+  /** How many movements of inventory it made. */
+  readonly movements: number;
+  /** Null when it succeeded, and so are the details. */
+  readonly error_code: ProblemCode | null;
+  readonly error_details: readonly Detail[] | null;
+  readonly location_id: string | null;
+  readonly request_id: string;
+  readonly created_at: string;
+}
+
+/**
+ * What `load` asks for: statements to run in order, and a function from their rows to a state. A
+ * statement without records is not sent, and has no rows.
+ */
+export interface Load<State> {
+  readonly statements: readonly SetStatement[];
+  state(rows: readonly (readonly unknown[])[]): State;
+}
+
+export interface WriteEndpoint<
+  C extends WriteContract = WriteContract,
+  State = unknown,
+  Row = unknown,
+  Change = Row,
+> {
+  readonly contract: C;
+  /** Rules over several fields that JSON Schema cannot say. A fault here binds no key. */
+  check?(body: Partial<BodyOf<C>>): readonly Detail[];
+  /**
+   * Locks and reads what deciding needs, for writes of one merchant. Always the same statements
+   * in the same order: those of several merchants are sent as one.
+   */
+  load(writes: readonly Write<BodyOf<C>>[]): Load<State>;
+  /**
+   * The rule, on locked rows. It notes its own changes in `state`, so that the next write of the
+   * batch sees them. `now` (RFC 3339) was read after the locks were taken.
+   */
+  decide(state: State, write: Write<BodyOf<C>>, now: string): Decision<Row, Change>;
+  /** Saves all changes of one merchant, by statements in an order that is always the same. */
+  save(changes: readonly Change[]): readonly SetStatement[];
+  /** Reads the current rows of written resources, for replays and for path IDs. */
+  find(merchant: MerchantId, ids: readonly string[]): Statement<Row & { readonly id: string }>;
+  /** Makes the wire form of a row, everywhere. Throws `resource_erased` for a wiped row. */
+  present(row: Row): DataOf<C>;
+}
+
+/** Some write. Its methods are bivariant, so every domain's own types fit the unknowns. */
+export type AnyWriteEndpoint = WriteEndpoint;
+
+export type Endpoint = MemberEndpoint | CollectionEndpoint | AnyWriteEndpoint;

@@ -1,0 +1,270 @@
+// From what a request says to what its contract means: query and body are checked against the
+// contract's schemas, every fault is reported at once, and a body is normalised so that requests
+// which mean the same are equal.
+
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import type { TSchema } from 'typebox';
+import { canonicalQuantity, quantityFault } from '../core/decimal.ts';
+import { type Detail, type DetailCode, Problem } from '../core/problem.ts';
+import type { CollectionContract, WriteContract } from './contract.ts';
+import { type Format, formats, utcTime } from './format.ts';
+import type { JsonObject, JsonValue } from './json.ts';
+import { pageQuery } from './page.ts';
+
+const ajv = new Ajv({ allErrors: true, verbose: true, strict: false, unicodeRegExp: true });
+for (const [name, fault] of Object.entries(formats)) {
+  ajv.addFormat(name, { type: 'string', validate: (text: string) => fault(text) === undefined });
+}
+
+/** A schema as JSON Schema says it: the members this file reads. */
+interface Plain {
+  readonly type?: string;
+  readonly format?: string;
+  readonly default?: unknown;
+  readonly anyOf?: readonly Plain[];
+  readonly properties?: Readonly<Record<string, Plain>>;
+  readonly required?: readonly string[];
+  readonly items?: Plain;
+}
+
+/** Refuses members that an object schema does not name; metadata-like records stay open. */
+export function closed(schema: TSchema): TSchema {
+  const plain = schema as unknown as Plain;
+  if (plain.anyOf !== undefined) {
+    return { ...schema, anyOf: plain.anyOf.map((one) => closed(one as TSchema)) } as TSchema;
+  }
+  if (plain.properties === undefined) return schema;
+  const properties = Object.fromEntries(
+    Object.entries(plain.properties).map(([name, one]) => [name, closed(one as TSchema)]),
+  );
+  return { ...schema, properties, additionalProperties: false } as unknown as TSchema;
+}
+
+/** Checks and normalises the bodies of one write. */
+export class BodyParser {
+  readonly #contract: WriteContract;
+  readonly #validate: ValidateFunction;
+  readonly #readOnly: ReadonlySet<string>;
+
+  constructor(contract: WriteContract) {
+    this.#contract = contract;
+    this.#validate = ajv.compile(closed(contract.body));
+    this.#readOnly = new Set(Object.keys((contract.data as unknown as Plain).properties ?? {}));
+  }
+
+  /** Every fault of a body; none when it is usable. */
+  faults(body: JsonObject): Detail[] {
+    if (this.#validate(body)) return [];
+    return detailsOf(this.#validate.errors ?? [], (field) =>
+      this.#readOnly.has(field) ? 'read_only' : 'unknown_field',
+    );
+  }
+
+  /**
+   * What a body means. On a create every member is there, with its default or null; in a PATCH only
+   * the members sent are. Quantities are canonical. A value that cannot be used is as it was sent.
+   */
+  normalise(body: JsonObject): Record<string, unknown> {
+    const isCreate = this.#contract.method === 'POST';
+    const properties = Object.entries((this.#contract.body as unknown as Plain).properties ?? {});
+    const members = properties.flatMap(([name, schema]): [string, unknown][] => {
+      const value = body[name];
+      if (value === undefined && !isCreate) return [];
+      if (value === undefined || (value === null && isCreate)) {
+        return [[name, schema.default ?? null]];
+      }
+      return [[name, isQuantity(schema) ? canonical(value) : value]];
+    });
+    return Object.fromEntries(members);
+  }
+}
+
+/** Only of a valid quantity, because "12." or "1.000004" must not lose a digit. */
+function canonical(value: JsonValue): JsonValue {
+  const isUsable = typeof value === 'string' && quantityFault(value) === undefined;
+  return isUsable ? canonicalQuantity(value) : value;
+}
+
+function isQuantity(schema: Plain): boolean {
+  return schema.format === 'quantity' || (schema.anyOf ?? []).some(isQuantity);
+}
+
+/** Checks the query of one collection, and of everything else that it is empty. */
+export class QueryParser {
+  readonly #properties: Readonly<Record<string, Plain>>;
+  readonly #required: ReadonlySet<string>;
+  readonly #validate: ValidateFunction;
+
+  constructor(contract: CollectionContract | undefined) {
+    const filters = contract?.query as unknown as Plain | undefined;
+    const page = contract === undefined ? {} : pageQuery;
+    this.#properties = { ...filters?.properties, ...(page as unknown as Record<string, Plain>) };
+    this.#required = new Set(filters?.required ?? []);
+    this.#validate = ajv.compile({ type: 'object', properties: this.#properties });
+  }
+
+  /**
+   * @throws Problem unknown_parameter, missing_parameter or invalid_parameter, naming all faults.
+   */
+  parse(search: URLSearchParams): Record<string, unknown> {
+    const details: Detail[] = [];
+    const query: Record<string, unknown> = {};
+    for (const name of new Set(search.keys())) {
+      const schema = Object.hasOwn(this.#properties, name) ? this.#properties[name] : undefined;
+      const values = search.getAll(name);
+      const field = `query.${name}`;
+      if (schema === undefined) {
+        details.push({ field, code: 'unknown_field', message: 'is not known to this route' });
+      } else if (schema.type === 'array') {
+        query[name] = values;
+      } else if (values.length > 1) {
+        details.push({ field, code: 'not_repeatable', message: 'must be given once' });
+      } else {
+        query[name] = schema.type === 'integer' ? integer(values[0]) : values[0];
+      }
+    }
+    for (const name of this.#required) {
+      if (!search.has(name)) {
+        details.push({ field: `query.${name}`, code: 'required', message: 'is required' });
+      }
+    }
+    if (!this.#validate(query)) {
+      const faults = detailsOf(this.#validate.errors ?? [], () => 'unknown_field');
+      details.push(...faults.map((fault) => ({ ...fault, field: `query.${fault.field}` })));
+    }
+    if (details.length > 0) throw new Problem(queryProblem(details), { details });
+    return this.#inUtc(query);
+  }
+
+  /** Times as the database takes them: it refuses offsets that RFC 3339 allows. */
+  #inUtc(query: Record<string, unknown>): Record<string, unknown> {
+    const members = Object.entries(query).map(([name, value]) => [
+      name,
+      this.#properties[name]?.format === 'date-time' ? utcTime(String(value)) : value,
+    ]);
+    return Object.fromEntries(members);
+  }
+}
+
+/** Only plain decimal digits are an integer here: not 1e2, not +1, not Arabic-Indic digits. */
+function integer(text: string | undefined): unknown {
+  return text !== undefined && /^(?:0|-?[1-9][0-9]{0,8})$/.test(text) ? Number(text) : text;
+}
+
+function queryProblem(details: readonly Detail[]) {
+  if (details.some((detail) => detail.code === 'unknown_field')) return 'unknown_parameter';
+  if (details.some((detail) => detail.code === 'required')) return 'missing_parameter';
+  return 'invalid_parameter';
+}
+
+type NameUnknown = (field: string) => DetailCode;
+
+/** One detail per field: the first fault of each, by the order in which the schema states them. */
+function detailsOf(errors: readonly ErrorObject[], nameUnknown: NameUnknown): Detail[] {
+  const byField = new Map<string, Detail>();
+  // A union of something and null reports both branches; the branch that is not null matters.
+  const unions = new Set(
+    errors.filter(({ keyword }) => keyword === 'anyOf').map(({ instancePath }) => instancePath),
+  );
+  for (const error of errors) {
+    const { keyword, params, instancePath } = error;
+    const isNullBranch = keyword === 'type' && params.type === 'null' && unions.has(instancePath);
+    if (keyword === 'anyOf' || keyword === 'propertyNames' || isNullBranch) continue;
+    const detail = detailOf(error, nameUnknown);
+    const name = detail.field ?? '';
+    if (!byField.has(name)) byField.set(name, detail);
+  }
+  return [...byField.values()];
+}
+
+function detailOf(error: ErrorObject, nameUnknown: NameUnknown): Detail {
+  const { params, propertyName } = error;
+  const place = error.instancePath
+    .split('/')
+    .slice(1)
+    .map((name) => echoed(name.replaceAll('~1', '/').replaceAll('~0', '~')))
+    .join('.');
+  const field = propertyName === undefined ? place : joined(place, propertyName);
+  switch (error.keyword) {
+    case 'required':
+      return fault(joined(field, String(params.missingProperty)), 'required', 'is required');
+    case 'additionalProperties': {
+      const name = String(params.additionalProperty);
+      const code = field === '' ? nameUnknown(name) : 'unknown_field';
+      const message = code === 'read_only' ? 'cannot be set here' : 'is not known';
+      return fault(joined(field, name), code, message);
+    }
+    case 'type':
+      return typeFault(field, error);
+    case 'enum': {
+      const allowed: unknown = params.allowedValues;
+      const message = `must be one of ${(allowed as string[]).join(', ')}`;
+      return { field, code: 'value_not_allowed', message, allowed };
+    }
+    case 'format':
+      return formatFault(field, error);
+    default:
+      return boundFault(field, error);
+  }
+}
+
+function typeFault(field: string, error: ErrorObject): Detail {
+  if (error.data === null) return fault(field, 'required', 'cannot be null');
+  return fault(field, 'invalid_type', `must be ${withArticle(String(error.params.type))}`);
+}
+
+function formatFault(field: string, error: ErrorObject): Detail {
+  const found = formats[error.params.format as Format]?.(String(error.data));
+  return fault(field, found?.code ?? 'invalid_format', found?.message ?? 'has a bad format');
+}
+
+const bounds: Readonly<Record<string, readonly [DetailCode, string]>> = {
+  minLength: ['too_short', 'must have at least # characters'],
+  maxLength: ['too_long', 'must have at most # characters'],
+  maxItems: ['too_many', 'may be given at most # times'],
+  maxProperties: ['too_many', 'may have at most # members'],
+  minimum: ['value_not_allowed', 'must be at least #'],
+  maximum: ['too_large', 'must be at most #'],
+};
+
+function boundFault(field: string, error: ErrorObject): Detail {
+  // The format of a quantity also limits its length.
+  if (error.parentSchema?.format === 'quantity') {
+    const tooLong = quantityFault(String(error.data));
+    if (tooLong !== undefined) return { field, ...tooLong };
+  }
+  const [code, text] = bounds[error.keyword] ?? ['invalid_format', 'has a bad format'];
+  return fault(field, code, text.replace('#', String(error.params.limit)));
+}
+
+function fault(field: string, code: DetailCode, message: string): Detail {
+  return { field, code, message };
+}
+
+/**
+ * How much of an unknown name is echoed, so that its sender can find it: no known one is longer.
+ */
+const echoedLengthMax = 50;
+
+function echoed(name: string): string {
+  const letters = [...name];
+  if (letters.length <= echoedLengthMax) return name;
+  return `${letters.slice(0, echoedLengthMax).join('')}…`;
+}
+
+function joined(field: string, name: string): string {
+  return field === '' ? echoed(name) : `${field}.${echoed(name)}`;
+}
+
+function withArticle(type: string): string {
+  return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`;
+}
+
+/** The filters of a query in a canonical order, without the page's start and length. */
+export function canonicalFilters(query: Record<string, unknown>): string {
+  const filters = Object.entries(query)
+    .filter(([name]) => name !== 'limit' && name !== 'cursor')
+    .map(([name, value]) => [name, Array.isArray(value) ? [...new Set(value)].sort() : value])
+    .sort(([a], [b]) => (String(a) < String(b) ? -1 : 1));
+  return JSON.stringify(filters);
+}

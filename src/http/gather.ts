@@ -1,0 +1,94 @@
+// What a request says, read part by part before anything is judged. What is wrong with a part is
+// kept in its place, because the order of the checks is not the order of reading.
+
+import type { FastifyRequest } from 'fastify';
+import type { Endpoint } from '../contract/endpoint.ts';
+import { decodeJsonObject, JsonFault, type JsonObject } from '../contract/json.ts';
+import { QueryParser } from '../contract/parse.ts';
+import { limits } from '../core/limits.ts';
+import { Problem } from '../core/problem.ts';
+import { bearerToken } from './authenticate.ts';
+import { idempotencyKey, ifMatchVersion, requireJsonAccepted, requireJsonBody } from './headers.ts';
+import { searchOf } from './wire/message.ts';
+
+/** A part of a request as it was read: what it says, or the problem that reading it met. */
+export type Part<T> = T | Problem;
+
+/** What a request says. Of what its route does not take nothing is gathered. */
+export interface Gathered {
+  readonly accept: Part<undefined>;
+  readonly token: Part<string | undefined>;
+  readonly key: Part<string | undefined>;
+  readonly ifMatch: Part<number | undefined>;
+  readonly body: Part<JsonObject | undefined>;
+  readonly query: Part<Readonly<Record<string, unknown>>>;
+  /** The location that the body or the query names. */
+  readonly locationId: string | undefined;
+  /** The path parameter, otherwise empty. */
+  readonly id: string;
+}
+
+/** How the requests of a route are read. */
+export function gathererOf({ contract }: Endpoint): (request: FastifyRequest) => Gathered {
+  const isWriting = contract.kind === 'write';
+  const isList = contract.kind === 'collection';
+  const parser = new QueryParser(isList ? contract : undefined);
+  const isVersioned = isWriting && contract.method === 'PATCH';
+  const namesLocation = isWriting && 'location_id' in contract.body.properties;
+  const takesKey = ({ headers }: FastifyRequest) =>
+    isWriting || (isList && contract.keyFilter === true && 'idempotency-key' in headers);
+  return (request) => {
+    const { headers } = request;
+    const body = isWriting ? read(() => decodeBody(request)) : undefined;
+    const search = read(() => searchOf(request.raw.url ?? ''));
+    const isEmpty = search instanceof URLSearchParams && search.size === 0;
+    const named = namesLocation && body !== undefined && !(body instanceof Problem);
+    const filter = isList && search instanceof URLSearchParams && search.get('location_id');
+    return {
+      accept: read(() => requireJsonAccepted(headers)),
+      token: read(() => bearerToken(request)),
+      key: takesKey(request) ? read(() => idempotencyKey(headers)) : undefined,
+      ifMatch: isWriting ? read(() => ifMatchVersion(headers, isVersioned)) : undefined,
+      body,
+      query: isEmpty && !isList ? {} : read(() => parser.parse(said(search))),
+      locationId: lookedUp(named ? body.location_id : filter),
+      id: (request.params as { id?: string }).id ?? '',
+    };
+  };
+}
+
+function read<T>(part: () => T): Part<T> {
+  try {
+    return part();
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+}
+
+/** @throws Problem */
+export function said<T>(part: Part<T>): T {
+  if (part instanceof Problem) throw part;
+  return part;
+}
+
+function decodeBody(request: FastifyRequest): JsonObject {
+  requireJsonBody(request.declaredType, request.headers['content-encoding']);
+  const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  try {
+    return decodeJsonObject(bytes);
+  } catch (error) {
+    if (!(error instanceof JsonFault)) throw error;
+    throw new Problem('invalid_json', {
+      message: `The body is not usable JSON: ${error.message}.`,
+      details: [{ field: 'body', code: 'invalid_json', message: error.message }],
+    });
+  }
+}
+
+/** Any text of 1 to 64 characters that names a location is looked up; the rest is a field error. */
+function lookedUp(value: unknown): string | undefined {
+  const isName =
+    typeof value === 'string' && value !== '' && [...value].length <= limits.idLengthMax;
+  return isName ? value : undefined;
+}

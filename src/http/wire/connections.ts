@@ -1,0 +1,54 @@
+// How many connections the service holds, and how it closes one.
+
+import { readFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { limits } from '../../core/limits.ts';
+
+/**
+ * Each connection takes a file descriptor, and the system gives a process a limited number. Some
+ * are kept free for the database and for files, because many idle clients would otherwise leave
+ * none. When the limit is reached, idle connections are closed for new ones.
+ */
+export function limitConnections(server: Server): void {
+  server.maxConnections = Math.min(
+    limits.connectionsMax,
+    Math.max(1, descriptorsMax() - limits.descriptorsReserved),
+  );
+  server.on('drop', () => server.closeIdleConnections());
+}
+
+/** Infinity when there is no limit, or it cannot be read. */
+function descriptorsMax(): number {
+  try {
+    const text = readFileSync('/proc/self/limits', 'utf8');
+    const [, soft] = /^Max open files +([0-9]+)/m.exec(text) ?? [];
+    return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
+/**
+ * Node destroys the socket after an answer that closes its connection; the client could not read
+ * it.
+ */
+export function closeAfterAnswers(server: Server): void {
+  server.on('connection', (socket: Socket) => {
+    socket.destroySoon = () => closeSocket(socket);
+  });
+}
+
+/**
+ * Ends both directions after the client could read `lastBytes`. What it still sends is read and
+ * dropped until the time-out, because TCP resets a socket that is closed with unread bytes, and the
+ * client may then lose the answer.
+ */
+export function closeSocket(socket: Duplex, lastBytes?: string): void {
+  socket.end(lastBytes);
+  const timer = setTimeout(() => socket.destroy(), limits.hangUpTimeout);
+  timer.unref();
+  socket.once('close', () => clearTimeout(timer));
+  socket.resume();
+}

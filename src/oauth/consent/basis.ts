@@ -1,0 +1,112 @@
+// What a person may grant to an application: what both their token and the operator's approval may
+// do. It is read again each time, so that a right removed since the first page is gone.
+
+import type { LocationGrant } from '../../access/operator/credential-store.ts';
+import { grantOf } from '../../access/operator/credentials.ts';
+import { limits } from '../../core/limits.ts';
+import { Problem } from '../../core/problem.ts';
+import type { Reader } from '../../core/statement.ts';
+import { type ConsentRequest, choosePage, type HtmlPage } from './html.ts';
+import {
+  type ApprovalPermissions,
+  findApprovalAt,
+  findGiver,
+  findNamedLocations,
+  type Giver,
+} from './store.ts';
+
+/** What is kept of the token that a person has shown: its hash, in hexadecimal. */
+export type Proof = { readonly token_hash: string };
+
+/** What a consent depends on. */
+export interface ConsentBasis {
+  readonly giver: Giver;
+  readonly approval: ApprovalPermissions;
+  readonly tokenHash: Buffer;
+}
+
+/** Why a person cannot grant what is asked: a code for the audit trail, a text for the person. */
+export interface ConsentDenial {
+  readonly denied:
+    | 'invalid_token'
+    | 'unauthorized_client'
+    | 'insufficient_scope'
+    | 'location_not_granted';
+  readonly fault: string;
+}
+
+export const notValid: ConsentDenial = {
+  denied: 'invalid_token',
+  fault: 'This token is not valid.',
+};
+
+/** The token shown and the approval at its merchant, or why they are not enough. */
+export async function findBasis(
+  reader: Reader,
+  asked: ConsentRequest,
+  application: string,
+  proof: Proof,
+): Promise<ConsentBasis | ConsentDenial> {
+  const tokenHash = Buffer.from(proof.token_hash, 'hex');
+  const [giver] = await reader.query(findGiver(tokenHash));
+  if (giver === undefined) return notValid;
+  const [approval] = await reader.query(findApprovalAt(application, giver.merchant_id));
+  if (approval === undefined) {
+    const fault = `${asked.application} is not approved at ${giver.merchant_name}.`;
+    return { denied: 'unauthorized_client', fault };
+  }
+  const missing = (held: readonly string[]) => asked.scopes.filter((one) => !held.includes(one));
+  const unapproved = missing(approval.scopes);
+  if (unapproved.length > 0) {
+    const fault = `${asked.application} is not approved there for ${unapproved.join(', ')}.`;
+    return { denied: 'insufficient_scope', fault };
+  }
+  const lacking = missing(giver.scopes).join(', ');
+  if (lacking !== '') {
+    const fault = `You cannot grant what you do not hold: your token lacks ${lacking}.`;
+    return { denied: 'insufficient_scope', fault };
+  }
+  return { giver, approval, tokenHash };
+}
+
+/** The page on which the person chooses among the locations that they may grant. */
+export async function choicesOf(
+  reader: Reader,
+  asked: ConsentRequest,
+  { giver, approval }: ConsentBasis,
+): Promise<HtmlPage> {
+  const isAll = giver.all_locations && approval.all_locations;
+  const ids = isAll ? null : commonIds(giver, approval);
+  const named = await reader.query(
+    findNamedLocations(giver.merchant_id, ids, limits.consentLocationsMax),
+  );
+  const wanted = new Set(asked.locations?.split(' '));
+  const choices = named.map(({ id, name }) => ({ id, name, isChosen: wanted.has(id) }));
+  const all = isAll ? { isChosen: wanted.has('all') } : undefined;
+  return choosePage(asked, giver.merchant_name, choices, all);
+}
+
+/** The chosen locations as they are kept; undefined when the person may not grant one of them. */
+export async function grantFor(
+  reader: Reader,
+  { giver, approval }: ConsentBasis,
+  locations: readonly string[],
+): Promise<LocationGrant | undefined> {
+  const isAll = giver.all_locations && approval.all_locations;
+  if (locations.includes('all')) return isAll ? { all: true, ids: [] } : undefined;
+  const granted = isAll ? locations : commonIds(giver, approval);
+  if (!locations.every((id) => granted.includes(id))) return undefined;
+  try {
+    return await grantOf(reader, giver.merchant_id, locations);
+  } catch (error) {
+    if (error instanceof Problem) return undefined;
+    throw error;
+  }
+}
+
+/** The locations of both, when at least one of them is limited to some. */
+function commonIds(one: Giver, other: ApprovalPermissions): readonly string[] {
+  if (one.all_locations) return other.location_ids;
+  if (other.all_locations) return one.location_ids;
+  return one.location_ids.filter((id) => other.location_ids.includes(id));
+}

@@ -1,0 +1,75 @@
+// From what was asked to a Write. The body is parsed and compared as a whole, whether or not it
+// may be written: a request whose key is bound is a replay or 409, whatever its fields say.
+
+import type { AnyWriteEndpoint, Write } from '../contract/endpoint.ts';
+import type { JsonObject } from '../contract/json.ts';
+import { BodyParser } from '../contract/parse.ts';
+import { mintId } from '../core/id.ts';
+import { actorOf, type Principal } from '../core/principal.ts';
+import { fingerprint, hashKey } from './fingerprint.ts';
+
+/** What a caller who may ask for a write brings along. */
+export interface WriteRequest {
+  /** The path ID of a PATCH, otherwise empty. */
+  readonly id: string;
+  readonly key: string;
+  readonly body: JsonObject;
+  readonly ifMatch: number | undefined;
+  readonly requestId: string;
+  readonly deadline: number;
+}
+
+export function writeOf(
+  endpoint: AnyWriteEndpoint,
+  principal: Principal,
+  asked: WriteRequest,
+): Write {
+  const { contract } = endpoint;
+  const { id, key, ifMatch, requestId, deadline } = asked;
+  const { body, faults } = parsed(endpoint, asked.body);
+  const named = typeof body.location_id === 'string' ? body.location_id : undefined;
+  return {
+    endpoint,
+    merchant: principal.merchant,
+    actor: actorOf(principal),
+    id,
+    body,
+    faults,
+    ifMatch,
+    keyHash: hashKey(key),
+    // All that was sent counts: an earlier version may have bound it by rules that were wider.
+    fingerprint: fingerprint(key, {
+      type: contract.name,
+      id,
+      ifMatch,
+      body: { ...asked.body, ...body },
+    }),
+    operationId: mintId('op_'),
+    locationId: contract.resource.noun === 'location' && id !== '' ? id : named,
+    requestId,
+    deadline,
+  };
+}
+
+/** What a body means, and what is wrong with it. */
+function parsed(endpoint: AnyWriteEndpoint, sent: JsonObject) {
+  const parser = parserOf(endpoint);
+  const faults = parser.faults(sent);
+  const body = parser.normalise(sent);
+  // What several members say together is judged as far as each of them is usable by itself.
+  const faulty = new Set(faults.map(({ field }) => field?.split('.')[0]));
+  const usable = Object.entries(body).filter(([name]) => !faulty.has(name));
+  return { body, faults: [...faults, ...(endpoint.check?.(Object.fromEntries(usable)) ?? [])] };
+}
+
+const parsers = new WeakMap<AnyWriteEndpoint, BodyParser>();
+
+/** Compiled once per endpoint. */
+function parserOf(endpoint: AnyWriteEndpoint): BodyParser {
+  let parser = parsers.get(endpoint);
+  if (parser === undefined) {
+    parser = new BodyParser(endpoint.contract);
+    parsers.set(endpoint, parser);
+  }
+  return parser;
+}

@@ -1,0 +1,123 @@
+// From the columns of a table to the members of a record and back. A member with several parts,
+// such as a price, has a column for each.
+
+import type { Static } from 'typebox';
+import { entriesOf, type Member, type Members, type Shown } from './members.ts';
+import { columnsOf, type RecordResource } from './record.ts';
+
+type Values = Readonly<Record<string, unknown>>;
+
+const common = ['version', 'created_at', 'updated_at'];
+
+/** Computes once what depends on the resource alone, and not for each request. */
+function oncePerResource<Value>(compute: (resource: RecordResource) => Value) {
+  const known = new WeakMap<RecordResource, Value>();
+  return (resource: RecordResource): Value => {
+    const value = known.get(resource) ?? compute(resource);
+    known.set(resource, value);
+    return value;
+  };
+}
+
+/** How a record is read by ID: each member as one value. */
+export const memberExpressions = oncePerResource(({ members, hidden }) => {
+  const shown = entriesOf(members).map(([name, one]) =>
+    one.columns === undefined ? `r.${name}` : `${builtOf(one)} as ${name}`,
+  );
+  return ['r.id', ...shown, ...[...common, ...hidden].map((name) => `r.${name}`)].join(', ');
+});
+
+function builtOf(one: Member): string {
+  const parts = partsOf(one);
+  const pairs = parts.map(({ part, read }) => `'${part}', ${read}`);
+  const built = `json_build_object(${pairs.join(', ')})`;
+  const isNullable = one.presence === 'optional';
+  return isNullable ? `case when r.${parts[0]?.column} is not null then ${built} end` : built;
+}
+
+/** The columns of a page: nothing that the database would have to build for each row. */
+export const columnExpressions = oncePerResource(({ members, hidden }) => {
+  const shown = entriesOf(members).flatMap(([name, one]) =>
+    one.columns === undefined
+      ? [`r.${name}`]
+      : partsOf(one).map(({ column, read }) => `${read} as ${column}`),
+  );
+  return ['r.id', ...shown, ...[...common, ...hidden].map((name) => `r.${name}`)].join(', ');
+});
+
+/** The names of the same, without and with those that may be large. */
+export const columnNames = oncePerResource(({ members, hidden }) => {
+  const named = entriesOf(members);
+  const usual = named.filter(([name, one]) => !isLarge(name, one));
+  const large = named.filter(([name, one]) => isLarge(name, one));
+  return {
+    usual: ['id', ...usual.flatMap(([name, one]) => columnsOf(name, one)), ...common, ...hidden],
+    large: large.map(([name]) => name),
+  };
+});
+
+const isLarge = (name: string, one: Member) => name === 'metadata' || one.isLarge === true;
+
+/** Makes of a record what its table has. */
+export const toColumns = oncePerResource(({ members, computed }) => {
+  const composed = entriesOf(members).map(([name, one]) => ({ name, parts: partsOf(one) }));
+  const more = Object.entries(computed);
+  return (row: Values): Values => {
+    const parts = composed.flatMap(({ name, parts }) => {
+      const value = row[name] as Values | null;
+      return parts.map(({ part, column }) => [column, value?.[part] ?? null]);
+    });
+    const others = more.map(([column, of]) => [column, of(row as never)]);
+    return { ...row, ...Object.fromEntries([...parts, ...others]) };
+  };
+});
+
+/**
+ * Makes what answers show of a row, which was read by members or by columns. Each answer begins as
+ * a copy of an object that has all members: added one by one, 50 products took 40 µs, not 28.
+ */
+export function presenter<M extends Members>(members: M, answer: Shown<M>) {
+  const names = Object.keys(answer.properties);
+  const empty = emptyOf(names);
+  const composed = entriesOf(members).flatMap(([name, one]) => {
+    if (one.columns === undefined) return [];
+    const parts = partsOf(one);
+    return [{ name, parts, none: emptyOf(parts.map(({ part }) => part)) }];
+  });
+  return (row: Values): Static<Shown<M>> => {
+    const shown = { ...empty };
+    for (const name of names) shown[name] = row[name];
+    for (const { name, parts, none } of composed) {
+      if (shown[name] === undefined) shown[name] = together(row, parts, none);
+    }
+    return shown as Static<Shown<M>>;
+  };
+}
+
+function emptyOf(names: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(names.map((name) => [name, undefined]));
+}
+
+/** Null when the first part is null. */
+function together(row: Values, parts: readonly Part[], none: Values): Values | null {
+  const [first] = parts;
+  if (first === undefined || (row[first.column] ?? null) === null) return null;
+  const made: Record<string, unknown> = { ...none };
+  for (const { part, column } of parts) made[part] = row[column];
+  return made;
+}
+
+interface Part {
+  readonly part: string;
+  readonly column: string;
+  /** How it is read. A text may be in a numeric column: as a JSON number it would lose decimals. */
+  readonly read: string;
+}
+
+function partsOf({ columns = {}, sent }: Member): Part[] {
+  const { properties } = sent as { properties?: Readonly<Record<string, { type?: string }>> };
+  return Object.entries(columns).map(([part, column]) => {
+    const isText = properties?.[part]?.type === 'string';
+    return { part, column, read: isText ? `r.${column}::text` : `r.${column}` };
+  });
+}

@@ -1,0 +1,220 @@
+// The endpoints of records: create, change, read and list. A domain adds what is special about its
+// own: a check of several members, a refusal, further locks.
+
+import { rowsOf } from '../contract/columns.ts';
+import type {
+  CollectionContract,
+  DataOf,
+  MemberContract,
+  WriteContract,
+} from '../contract/contract.ts';
+import type {
+  AnyWriteEndpoint,
+  CollectionEndpoint,
+  Endpoint,
+  MemberEndpoint,
+  Write,
+  WriteEndpoint,
+} from '../contract/endpoint.ts';
+import { fetchSize, takePage } from '../contract/page.ts';
+import { mintId } from '../core/id.ts';
+import { canReach } from '../core/principal.ts';
+import { type Detail, Problem, type ProblemCode } from '../core/problem.ts';
+import type { SetStatement, Statement } from '../core/statement.ts';
+import { presenter } from './columns.ts';
+import { listOf, readPage } from './list-store.ts';
+import type { RecordResource, Row } from './record.ts';
+import {
+  accept,
+  type Drafts,
+  draftOf,
+  draftsOf,
+  type Editable,
+  firstVersion,
+  type Holder,
+  refusalByVersion,
+  refuse,
+  revise,
+  saveLast,
+} from './revision.ts';
+import * as store from './store.ts';
+
+interface Contracts {
+  readonly create: WriteContract;
+  readonly update: WriteContract;
+  readonly list: CollectionContract;
+  readonly get: MemberContract;
+}
+
+/** What is special about the records of one domain. */
+interface Rules<One> {
+  /** The records are locations: only granted ones can be seen. */
+  readonly isGranted?: true;
+  /** A PATCH locks its record against those that depend on it, too. */
+  readonly isLockedFully?: true;
+  /** What several members say together. A fault here binds no key. */
+  check?(body: Partial<One>): readonly Detail[];
+  /** Why a record cannot be read and cannot be changed. */
+  refusal?(row: One): ProblemCode | undefined;
+  /** What a PATCH locks after its record. */
+  locks?(writes: readonly Write<Partial<One>>[]): readonly SetStatement[];
+  /** Why a change is refused, by the rows of these locks. */
+  faults?(before: One, after: One, locked: Rows): readonly Detail[];
+}
+
+type Rows = readonly (readonly unknown[])[];
+
+/** A record in memory, with any members. */
+type AnyRecord = Editable & Readonly<Record<string, unknown>>;
+
+interface State extends Drafts<AnyRecord> {
+  readonly locked: Rows;
+}
+
+type RecordWrite = WriteEndpoint<WriteContract, State, AnyRecord>;
+
+/** The four endpoints of a resource, in the order of the document. */
+export function recordEndpoints<R extends RecordResource>(
+  resource: R,
+  contracts: Contracts,
+  special: Rules<Row<R>> = {},
+): readonly Endpoint[] {
+  // Only the declaration of a record and its rules know its members; this file does not.
+  const rules = special as unknown as Rules<AnyRecord>;
+  const one: RecordResource = resource;
+  const show = presenter(one.members, one.answer);
+  const present = (row: AnyRecord) => {
+    const code = rules.refusal?.(row);
+    if (code !== undefined) throw new Problem(code);
+    return show(row);
+  };
+  const shared = { find: findOf(one), present };
+  const check = (body: object) => rules.check?.(body) ?? [];
+  return [
+    { ...shared, check, ...createOf(one, contracts.create) },
+    { ...shared, check, ...updateOf(one, contracts.update, rules) },
+    listEndpoint(one, contracts.list, rules, present),
+    getEndpoint(one, contracts.get, rules, present),
+  ];
+}
+
+/** What a command does to one record. */
+interface CommandRule<One, C extends WriteContract> {
+  /** What it sets, in the form of a PATCH. Nothing: a success that changes nothing. */
+  patch(row: One, now: string): { readonly [Column in keyof One]?: One[Column] | null };
+  present(row: One): DataOf<C>;
+}
+
+/** A write of one record that only the operator performs: no route serves it. */
+export function recordCommand<R extends RecordResource, C extends WriteContract>(
+  resource: R,
+  contract: C,
+  rule: CommandRule<Row<R>, C>,
+): AnyWriteEndpoint {
+  const one: RecordResource = resource;
+  const { patch, present } = rule as unknown as CommandRule<AnyRecord, WriteContract>;
+  return {
+    ...updateOf(one, contract, {}),
+    find: findOf(one),
+    present,
+    decide(state: State, write, now) {
+      const row = draftOf(state, write);
+      return accept(one.unique, state, row, revise(row, patch(row, now), one.defaults, now));
+    },
+  } satisfies RecordWrite as AnyWriteEndpoint;
+}
+
+function findOf(resource: RecordResource): RecordWrite['find'] {
+  return (merchant, ids) => store.find(resource, merchant, ids) as Statement<AnyRecord>;
+}
+
+type Own = Pick<RecordWrite, 'contract' | 'load' | 'decide' | 'save'>;
+
+function createOf(resource: RecordResource, contract: WriteContract): Own {
+  const { prefix, initial, unique } = resource;
+  return {
+    contract,
+    load: (writes) => ({
+      statements: [store.findHolders(resource, writes)],
+      state: ([holders = []]) => ({ ...draftsOf<AnyRecord>([], holders as Holder[]), locked: [] }),
+    }),
+    decide(state, { body }, now) {
+      const fields = { ...(body as AnyRecord), ...initial };
+      return accept(unique, state, undefined, firstVersion(mintId(prefix), fields, now));
+    },
+    save: (changes) => saveLast(changes, (rows) => store.insert(resource, rows)),
+  };
+}
+
+function updateOf(resource: RecordResource, contract: WriteContract, rules: Rules<AnyRecord>): Own {
+  const { defaults, unique } = resource;
+  const strength = rules.isLockedFully === true ? 'update' : 'no key update';
+  return {
+    contract,
+    load(writes) {
+      const locks = rules.locks?.(writes as Write<AnyRecord>[]) ?? [];
+      return {
+        statements: [
+          store.lock(resource, writes, strength),
+          ...locks,
+          store.findHolders(resource, writes),
+        ],
+        state([rows = [], ...others]) {
+          const holders = (others.at(-1) ?? []) as Holder[];
+          return { ...draftsOf(rows as AnyRecord[], holders), locked: others.slice(0, -1) };
+        },
+      };
+    },
+    decide(state, write, now) {
+      const row = draftOf(state, write);
+      const code = rules.refusal?.(row);
+      if (code !== undefined) return refuse(code);
+      const revised = revise(row, write.body as AnyRecord, defaults, now);
+      const faults = rules.faults?.(row, revised, state.locked) ?? [];
+      return refusalByVersion(row, write.ifMatch) ?? accept(unique, state, row, revised, faults);
+    },
+    save: (changes) => saveLast(changes, (rows) => store.update(resource, rows)),
+  };
+}
+
+type Present = (row: AnyRecord) => object;
+
+function getEndpoint(
+  resource: RecordResource,
+  contract: MemberContract,
+  { isGranted }: Rules<AnyRecord>,
+  present: Present,
+): MemberEndpoint {
+  return {
+    contract,
+    async run(reads, principal, id) {
+      if (isGranted === true && !canReach(principal, id)) return undefined;
+      const { merchant } = principal;
+      const row = await reads.find((ids) => store.find(resource, merchant, ids), id);
+      return row === undefined ? undefined : present(row as AnyRecord);
+    },
+  };
+}
+
+function listEndpoint(
+  resource: RecordResource,
+  contract: CollectionContract,
+  { isGranted }: Rules<AnyRecord>,
+  present: Present,
+): CollectionEndpoint {
+  const list = listOf(resource, contract);
+  return {
+    contract,
+    async run(reader, { principal: { merchant, locations }, query, page }) {
+      const granted = isGranted !== true || locations === 'all' ? null : locations;
+      const request = { merchant, filters: query, granted, after: page.after };
+      const answer = await readPage(reader, list({ ...request, limit: fetchSize(page) }));
+      return takePage(
+        rowsOf(answer),
+        page,
+        ({ id }) => id,
+        (row) => present(row as AnyRecord),
+      );
+    },
+  };
+}

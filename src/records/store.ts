@@ -1,0 +1,104 @@
+// The statements that create, change and find records, made from the declaration of a resource.
+// Writes work on records of several merchants at once.
+
+import type { Write } from '../contract/endpoint.ts';
+import { lookupId } from '../core/id.ts';
+import type { MerchantId } from '../core/principal.ts';
+import type { SetStatement, Statement } from '../core/statement.ts';
+import { memberExpressions, toColumns } from './columns.ts';
+import type { RecordResource, Row } from './record.ts';
+import { type Editable, type Holder, pathIds, wantedValues } from './revision.ts';
+
+/** Records by ID, erased ones among them. */
+export function find<R extends RecordResource>(
+  resource: R,
+  merchant: MerchantId,
+  ids: readonly string[],
+): Statement<Row<R> & { readonly id: string }> {
+  return {
+    name: `find_${resource.name}`,
+    text: `
+      select ${memberExpressions(resource)} from ${resource.name} r
+      where r.merchant_id = $1 and r.id = any ($2)`,
+    values: [merchant, ids.map(lookupId)],
+  };
+}
+
+/** The records that have the unique values which writes set. */
+export function findHolders(
+  { name, unique }: RecordResource,
+  writes: readonly Write[],
+): SetStatement<Holder> {
+  const fields = Object.keys(unique);
+  const holders = fields.map(
+    (field) => `
+      select r.merchant_id, '${field}' as field, r.${field} as value, r.id
+      from asked a join ${name} r on r.merchant_id = a.merchant_id and r.${field} = a.${field}`,
+  );
+  return {
+    name: `find_holders_of_${name}`,
+    text: `
+      with asked as (
+        select * from json_to_recordset($1)
+          as a (merchant_id text, ${fields.map((field) => `${field} text`).join(', ')}))
+      ${holders.join(' union all ')}`,
+    records: wantedValues(writes, unique),
+  };
+}
+
+/**
+ * Locks the records that PATCHes name, in the order of IDs, and reads them under the lock. A record
+ * whose state other writes depend on is locked `for update`.
+ */
+export function lock(
+  resource: RecordResource,
+  writes: readonly Write[],
+  strength: 'no key update' | 'update',
+): SetStatement<Editable> {
+  return {
+    name: `lock_${resource.name}`,
+    text: `
+      select r.merchant_id, ${memberExpressions(resource)} from ${resource.name} r
+      where (r.merchant_id, r.id) in (
+        select a.merchant_id, a.id from json_to_recordset($1) as a (merchant_id text, id text))
+      order by r.merchant_id, r.id
+      for ${strength} of r`,
+    records: pathIds(writes),
+  };
+}
+
+/**
+ * In the order of unique values, so that two imports of the same list wait for each other in one
+ * order. Two imports that order two kinds of values differently may deadlock. Then the batch runs
+ * again.
+ */
+export function insert(resource: RecordResource, rows: readonly Editable[]): SetStatement {
+  const { name, unique } = resource;
+  const columns = ['merchant_id', 'id', 'created_at', ...savedColumns(resource)].join(', ');
+  const order = ['merchant_id', ...Object.keys(unique)].join(', ');
+  return {
+    name: `insert_${name}`,
+    text: `
+      insert into ${name} (${columns})
+      select ${columns} from json_populate_recordset(null::${name}, $1)
+      order by ${order}`,
+    records: rows.map((row) => toColumns(resource)({ ...row })),
+  };
+}
+
+export function update(resource: RecordResource, rows: readonly Editable[]): SetStatement {
+  const { name } = resource;
+  const assignments = savedColumns(resource).map((column) => `${column} = s.${column}`);
+  return {
+    name: `update_${name}`,
+    text: `
+      update ${name} r set ${assignments.join(', ')}
+      from json_populate_recordset(null::${name}, $1) s
+      where r.merchant_id = s.merchant_id and r.id = s.id`,
+    records: rows.map((row) => toColumns(resource)({ ...row })),
+  };
+}
+
+function savedColumns({ tables: [table] }: RecordResource): readonly string[] {
+  return table?.updates ?? [];
+}

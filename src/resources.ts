@@ -1,0 +1,41 @@
+// Everything that domains declare, in the order of the document. What is central reads it here: a
+// new resource is one more name in this list.
+
+import { credential } from './access/resource.ts';
+import type { OperationType, Resource } from './contract/resource.ts';
+import type { Scope } from './core/principal.ts';
+import { customers } from './customers/contract.ts';
+import { inventory } from './inventory/contract.ts';
+import { locations } from './locations/contract.ts';
+import { operations } from './operations/resource.ts';
+import { products } from './products/contract.ts';
+
+export const resources: readonly Resource[] = [
+  customers,
+  products,
+  locations,
+  inventory,
+  operations,
+  credential,
+];
+
+/** Credentials may have these already; what they are for is still to come. */
+const plannedScopes: readonly Scope[] = ['events.read', 'webhooks.read', 'webhooks.write'];
+
+export const scopes: readonly Scope[] = [
+  ...resources.flatMap((resource) => resource.scopes),
+  ...plannedScopes,
+];
+
+const written = new Map(
+  resources.flatMap((resource) => resource.operationTypes.map((type) => [type, resource] as const)),
+);
+
+export const operationTypes: readonly OperationType[] = [...written.keys()];
+
+/** What an operation of this type writes. */
+export function resourceOf(type: OperationType): Resource {
+  const resource = written.get(type);
+  if (resource === undefined) throw new Error(`no resource is written by ${type}`);
+  return resource;
+}

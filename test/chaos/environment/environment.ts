@@ -1,0 +1,147 @@
+// Everything a run is made of: a database, two nodes behind their proxies, a shop and its
+// neighbour, the operator, and the list of what was done to them.
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { limits } from '../../../src/core/limits.ts';
+import { Given } from '../../kit/given.ts';
+import { type Event, now, type SeenRecord } from '../history.ts';
+import { ChaosDatabase } from './database.ts';
+import { ServiceNode } from './node.ts';
+import { type Credential, Operator } from './operator.ts';
+import { SmallDisk } from './small-disk.ts';
+
+const productCount = 6;
+
+export interface ChaosRecords {
+  readonly merchant: string;
+  readonly neighbour: string;
+  readonly products: readonly string[];
+  readonly locations: readonly string[];
+  /** A location that is shut and opened again and again. */
+  readonly booth: string;
+  /** Of the neighbour, who has one of each. */
+  readonly foreign: { readonly product: string; readonly location: string };
+  readonly credentials: readonly (Credential & { readonly merchant: string })[];
+  /** What is there before the first request: products and locations of both. */
+  readonly given: readonly SeenRecord[];
+  readonly steadyToken: string;
+}
+
+interface Parts {
+  readonly disk: SmallDisk;
+  readonly database: ChaosDatabase;
+  readonly nodes: readonly ServiceNode[];
+  readonly shop: ChaosRecords;
+  readonly operator: Operator;
+}
+
+export class ChaosEnvironment {
+  readonly database: ChaosDatabase;
+  readonly nodes: readonly ServiceNode[];
+  readonly shop: ChaosRecords;
+  readonly operator: Operator;
+  readonly disk: SmallDisk;
+  readonly events: Event[] = [];
+  /** What must not happen, seen while it did. */
+  readonly faults: string[] = [];
+  /** Reads refused while connections were exhausted. */
+  refusedReads = 0;
+  readonly #directory: string;
+
+  private constructor(directory: string, parts: Parts) {
+    this.#directory = directory;
+    this.disk = parts.disk;
+    this.database = parts.database;
+    this.nodes = parts.nodes;
+    this.shop = parts.shop;
+    this.operator = parts.operator;
+  }
+
+  static async make(tell: (credential: Credential) => void): Promise<ChaosEnvironment> {
+    const directory = await mkdtemp(join(tmpdir(), 'tallybook-chaos-'));
+    const disk = SmallDisk.make(join(directory, 'disk'));
+    const database = await ChaosDatabase.start(disk.directory);
+    const nodes = [0, 1].map((number) => new ServiceNode(number, database));
+    const shop = await createRecords(database);
+    await Promise.all(
+      nodes.map(async (node) => {
+        await node.listen();
+        await node.start();
+      }),
+    );
+    const shaken = shop.credentials.find(({ name }) => name === 'shaken');
+    if (shaken === undefined) throw new Error('nobody to shake');
+    const operator = new Operator(database, shaken, tell);
+    return new ChaosEnvironment(directory, { disk, database, nodes, shop, operator });
+  }
+
+  note(what: string, more: Partial<Event> = {}): void {
+    this.events.push({ at: now(), what, ...more });
+  }
+
+  fail(what: string): void {
+    this.faults.push(what);
+  }
+
+  /** As an operator would, for an upgrade of the machine. */
+  async restart(): Promise<void> {
+    await Promise.all(
+      this.nodes.map(async (node) => {
+        const code = await node.end('SIGTERM');
+        if (code !== 0) this.fail(`node ${node.number} ended with ${code} after SIGTERM`);
+      }),
+    );
+    process.kill(this.database.postmaster, 'SIGINT');
+    await this.database.ready();
+    await Promise.all(this.nodes.map((node) => node.start()));
+    this.note('restarted');
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.nodes.map((node) => node.close()));
+    this.faults.push(...this.nodes.flatMap(({ deaths }) => deaths));
+    await this.database.stop();
+    this.disk.unmount();
+    await rm(this.#directory, { recursive: true, force: true });
+  }
+}
+
+async function createRecords(database: ChaosDatabase): Promise<ChaosRecords> {
+  const given = new Given({ sql: (text, values) => database.query(text, values) });
+  const merchant = await given.merchant('Corner Shop');
+  const neighbour = await given.merchant('Second Shop');
+  const times = <Made>(count: number, make: () => Promise<Made>) =>
+    Promise.all(Array.from({ length: count }, make));
+  const products = await times(productCount, () => given.product(merchant));
+  const locations = await times(2, () => given.location(merchant));
+  const booth = await given.location(merchant);
+  const foreign = {
+    product: await given.product(neighbour),
+    location: await given.location(neighbour),
+  };
+  const owners = { steady: merchant, shaken: merchant, neighbour } as const;
+  const credentials = await Promise.all(
+    (['steady', 'shaken', 'neighbour'] as const).map(async (name) => {
+      const { id, token } = await given.credential(owners[name]);
+      return { name, id, token, generation: 0, merchant: owners[name] };
+    }),
+  );
+  await liftLimits(database);
+  const steadyToken = credentials[0]?.token ?? '';
+  return {
+    ...{ merchant, neighbour, products, locations, booth, foreign, credentials, steadyToken },
+    given: await database.query<SeenRecord & Record<string, unknown>>(
+      `select id as record, name, version from products
+       union all select id, name, version from locations`,
+    ),
+  };
+}
+
+/** Limits have tests of their own; here they would only thin out what is to be seen. */
+async function liftLimits(database: ChaosDatabase): Promise<void> {
+  const most = [limits.requestsPerMinuteMax, limits.requestBurstMax];
+  await database.query('update credentials set requests_per_minute = $1, request_burst = $2', most);
+  await database.query('update merchants set requests_per_minute = $1, request_burst = $2', most);
+}

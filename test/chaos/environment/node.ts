@@ -1,0 +1,99 @@
+// One node of the service: a real process behind a proxy, with another proxy before its database.
+// It keeps its place when its process is replaced.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ServiceProcess, serveProcess } from '../../kit/process.ts';
+import type { ChaosDatabase } from './database.ts';
+import { ToxicProxy } from './toxic-proxy.ts';
+
+/** Its database may be down, and come back later each time. */
+const startWithinMs = 120_000;
+
+export class ServiceNode {
+  readonly number: number;
+  /** Between clients and the service. */
+  readonly front: ToxicProxy;
+  /** Between the service and the database. */
+  readonly back: ToxicProxy;
+  readonly #database: ChaosDatabase;
+  #process: ServiceProcess | undefined;
+  /** Processes that ended although nobody ended them, with their last words. */
+  readonly deaths: string[] = [];
+
+  constructor(number: number, database: ChaosDatabase) {
+    this.number = number;
+    this.#database = database;
+    this.front = new ToxicProxy(() => {
+      const api = this.#process?.api;
+      return api && { host: '127.0.0.1', port: Number(new URL(api.origin).port) };
+    });
+    const directory = new URL(database.serviceUrl).searchParams.get('host');
+    this.back = new ToxicProxy(() => ({ path: `${directory}/.s.PGSQL.5432` }));
+  }
+
+  async listen(): Promise<void> {
+    await this.front.listen();
+    await this.back.listen();
+  }
+
+  /** As the database knows it. */
+  get name(): string {
+    return `node ${this.number}`;
+  }
+
+  get pid(): number | undefined {
+    return this.#process?.child.pid;
+  }
+
+  /** Starts a process, again and again where the database is not there. */
+  async start(): Promise<void> {
+    const deadline = Date.now() + startWithinMs;
+    for (;;) {
+      try {
+        this.#process = await this.#serve();
+        return;
+      } catch (error) {
+        if (Date.now() > deadline) {
+          throw new Error(`node ${this.number} does not start`, { cause: error });
+        }
+        await sleep(100);
+      }
+    }
+  }
+
+  /** Ends the process. @returns its exit code, which a killed one does not have. */
+  async end(signal: NodeJS.Signals): Promise<number | null> {
+    const ending = this.#process;
+    this.#process = undefined;
+    if (ending === undefined) return null;
+    ending.child.removeAllListeners('exit');
+    return ending.end(signal);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#process?.child.kill(signal);
+  }
+
+  async close(): Promise<void> {
+    await this.end('SIGTERM');
+    await this.front.close();
+    await this.back.close();
+  }
+
+  async #serve(): Promise<ServiceProcess> {
+    const url = new URL(this.#database.serviceUrl);
+    url.searchParams.delete('host');
+    url.hostname = '127.0.0.1';
+    url.port = String(this.back.port);
+    url.searchParams.set('application_name', this.name);
+    const started = await serveProcess(['--database-url', url.toString()], {
+      TALLYBOOK_MIGRATE_URL: this.#database.ownerUrl,
+      TALLYBOOK_SECRET: 'a secret for runs of chaos, of no value',
+      TALLYBOOK_LOG_LEVEL: 'fatal',
+    });
+    started.child.once('exit', (code, signal) => {
+      this.deaths.push(`node ${this.number} ended by itself (${signal ?? code}): ${started.log()}`);
+    });
+    return started;
+  }
+}

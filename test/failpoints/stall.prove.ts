@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { limits } from '../../src/core/limits.ts';
+import type { Fault } from '../kit/exchanges.ts';
+import { extentName, sampleOf } from '../kit/extent.ts';
+import { FaultEnvironment, summaryOf } from './environment.ts';
+import { adjustment, changeOfCustomer, kinds } from './kinds.ts';
+import { first, lost, overtaken, repeated, type Way } from './scenarios.ts';
+
+// What takes longer than it may. All at once, each on a node of its own: most of them end with the
+// deadline of the request, after 10 s.
+
+let environment: FaultEnvironment;
+
+beforeAll(async () => {
+  environment = await FaultEnvironment.start();
+});
+afterAll(() => environment.stop());
+
+const sleep: Fault = { kind: 'sleep' };
+const withhold: Fault = { kind: 'withhold' };
+const silentBefore: Fault = { kind: 'silence', when: 'before' };
+const silentAfter: Fault = { kind: 'silence', when: 'after' };
+
+/** `within`: the one limit that ends the wait. */
+interface Case {
+  readonly way: Way;
+  readonly exchange: string;
+  readonly fault: Fault;
+  readonly answer: string;
+  readonly within: number;
+}
+
+/**
+ * Dozens of nodes share one process with the test, on a machine that may have other work. Whatever
+ * waits for a limit of its own still ends before the deadline of the request.
+ */
+const slack = 4_000;
+
+const away = '503 service_unavailable';
+const inProgress = '503 operation_in_progress';
+const late = '504 timeout';
+
+const { statementTimeout, connectionSilenceTimeout, requestDeadline } = limits;
+
+/** Nothing can have happened yet; and nothing is held for long. */
+const ofRead = (way: Way, exchange: string): Case[] => [
+  { way, exchange, fault: sleep, answer: late, within: statementTimeout },
+  ...[withhold, silentBefore, silentAfter].map((fault) => {
+    return { way, exchange, fault, answer: away, within: connectionSilenceTimeout };
+  }),
+];
+
+const ofBatch = (way: Way): Case[] =>
+  way.kind.batch.flatMap((exchange) => {
+    const lateIn = (fault: Fault): Case => {
+      return { way, exchange, fault, answer: late, within: requestDeadline };
+    };
+    const done = `${way.kind.status}`;
+    return [
+      { way, exchange, fault: sleep, answer: inProgress, within: statementTimeout },
+      // The database ends a transaction that waits for its service, which hears of it and goes on;
+      // but before BEGIN there is none.
+      exchange === 'begin'
+        ? lateIn(withhold)
+        : { ...lateIn(withhold), answer: done, within: limits.idleInTransactionTimeout },
+      lateIn(silentBefore),
+      lateIn(silentAfter),
+    ];
+  });
+
+const ofFinding = (way: Way): Case[] => [
+  { way, exchange: 'find_keys', fault: sleep, answer: inProgress, within: statementTimeout },
+  // Given up after 4 s, and asked again.
+  ...[silentBefore, silentAfter].map((fault) => {
+    const answer = `${way.kind.status}`;
+    return { way, exchange: 'find_keys', fault, answer, within: requestDeadline };
+  }),
+  ...ofRead(way, way.kind.find),
+];
+
+const ofFirst = (way: Way): Case[] => [
+  ...way.kind.before.flatMap((exchange) => ofRead(way, exchange)),
+  ...ofBatch(way),
+];
+
+const others = kinds.flatMap((kind) => [
+  ...(kind === adjustment ? [] : ofFirst(first(kind))),
+  ...ofRead(repeated(kind), kind.find),
+  ...[overtaken, lost].flatMap((way) => ofFinding(way(kind))),
+]);
+
+const cases = [...ofFirst(first(adjustment)), ...sampleOf(others, 14)];
+
+describe(`what takes too long (${extentName})`, () => {
+  test('whatever is slow or silent, the answer is right and in time', {
+    timeout: 600_000,
+  }, async () => {
+    // So many nodes at a time.
+    for (let from = 0; from < cases.length; from += 50) {
+      const ready = [];
+      for (const one of cases.slice(from, from + 50)) ready.push(await prepared(one));
+      await Promise.all(ready.map((run) => run()));
+    }
+    await environment.verify();
+  });
+});
+
+test('whoever waits for a lock, or for its twin, hears of it in 2 s', async () => {
+  const node = await environment.node();
+  const held = await environment.newWrite(changeOfCustomer);
+  const session = await environment.db.session();
+  await session.query('begin');
+  await session.query('select from customers where id = $1 for update', [held.subject]);
+  const stuck = await environment.newWrite();
+  node.proxy.onExchange = (name) => (name.startsWith('bind_keys') ? silentBefore : undefined);
+  const begun = environment.send(node.api, stuck);
+  await expect.poll(() => node.proxy.seen.some((name) => name.startsWith('bind_keys'))).toBe(true);
+  const asked = performance.now();
+  for (const answer of await Promise.all([
+    environment.send(node.api, held),
+    environment.send(node.api, stuck),
+  ])) {
+    expect(summaryOf(answer)).toBe(inProgress);
+    expect(answer.headers.get('retry-after')).toMatch(/^[123]$/);
+  }
+  expect(performance.now() - asked).toBeLessThan(limits.lockTimeout + slack);
+  await session.query('rollback');
+  node.proxy.onExchange = () => undefined;
+  expect(summaryOf(await begun)).toBe(late);
+  for (const write of [held, stuck]) await environment.mustSettle(write, 'after the wait');
+  await node.stop();
+});
+
+test('a connection that cannot be had in time is 503', async () => {
+  for (const nth of [1, 2]) {
+    const node = await environment.node();
+    const write = await environment.newWrite();
+    let met = 0;
+    node.proxy.onExchange = (name) => {
+      met += name === 'connect' ? 1 : 0;
+      return name === 'connect' && met === nth ? withhold : undefined;
+    };
+    const answer = await environment.send(node.api, write);
+    expect([nth, summaryOf(answer)]).toEqual([nth, away]);
+    expect([nth, await environment.effects(write)]).toEqual([nth, { done: 0, operations: 0 }]);
+    await environment.mustSettle(write, `connection ${nth}`, answer);
+    await node.stop();
+  }
+});
+
+/** A node whose connections are there before it counts how long anything takes, and what to do. */
+async function prepared({ way, exchange, fault, answer, within }: Case) {
+  const what = `${way.name}, ${JSON.stringify(fault)} at ${exchange}`;
+  const node = await environment.node();
+  const warm = await environment.newWrite();
+  for (let n = 0; n < 2; n += 1) await environment.send(node.api, warm);
+  const write = await environment.newWrite(way.kind);
+  await way.prepare(environment, write);
+  return async () => {
+    const steer = way.steer(environment, write);
+    let isMet = false;
+    node.proxy.onExchange = (name) => {
+      if (name !== exchange || isMet) return steer(name);
+      isMet = true;
+      return fault;
+    };
+    const asked = performance.now();
+    const got = await environment.send(node.api, write);
+    const took = performance.now() - asked;
+    expect([what, summaryOf(got)]).toEqual([what, answer]);
+    expect(took, what).toBeLessThan(within + slack);
+    await environment.mustSettle(write, what, got);
+    await node.stop();
+  };
+}

@@ -1,0 +1,107 @@
+// A client for tests: real requests over a real socket. Every answer is checked against the
+// published document before a test sees it. Each request comes from an address of its own, as far
+// as a service can tell that trusts the sender: tests may fail to authenticate as often as they
+// like.
+
+import { randomUUID } from 'node:crypto';
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are examined member by member in tests.
+type Json = any;
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Json;
+  /** The error code, when it is an error. */
+  readonly code: string | undefined;
+}
+
+export interface Ask {
+  readonly token?: string | undefined;
+  readonly key?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export class Api {
+  readonly origin: string;
+  readonly token: string | undefined;
+  readonly #check: (method: string, path: string, answer: Answer) => void;
+
+  constructor(
+    origin: string,
+    token: string | undefined,
+    check: (method: string, path: string, answer: Answer) => void,
+  ) {
+    this.origin = origin;
+    this.token = token;
+    this.#check = check;
+  }
+
+  /** The same service, as another caller. */
+  as(token: string | undefined): Api {
+    return new Api(this.origin, token, this.#check);
+  }
+
+  get(path: string, ask: Ask = {}): Promise<Answer> {
+    return this.send('GET', path, undefined, ask);
+  }
+
+  /** A write. Without a key in `ask` it gets one of its own. */
+  post(path: string, body: unknown, ask: Ask = {}): Promise<Answer> {
+    return this.send('POST', path, JSON.stringify(body), { key: newKey(), ...ask });
+  }
+
+  patch(path: string, body: unknown, ask: Ask = {}): Promise<Answer> {
+    return this.send('PATCH', path, JSON.stringify(body), { key: newKey(), ...ask });
+  }
+
+  async send(
+    method: string,
+    path: string,
+    body: string | Uint8Array<ArrayBuffer> | undefined,
+    ask: Ask = {},
+  ): Promise<Answer> {
+    const token = 'token' in ask ? ask.token : this.token;
+    const response = await fetch(`${this.origin}/api/v1${path}`, {
+      method,
+      ...(body === undefined ? {} : { body }),
+      headers: {
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(ask.key === undefined ? {} : { 'idempotency-key': ask.key }),
+        'x-forwarded-for': freshAddress(),
+        ...ask.headers,
+      },
+    });
+    const text = await response.text();
+    const parsed: Json = text === '' ? undefined : JSON.parse(text);
+    const answer = {
+      status: response.status,
+      headers: response.headers,
+      body: parsed,
+      code: parsed?.error?.code,
+    };
+    this.#check(method, path, answer);
+    return answer;
+  }
+}
+
+/**
+ * On a busy machine a request may wait longer than the service lets it wait: 503, send it again. A
+ * write needs a key of its own for that.
+ */
+export async function served(ask: () => Promise<Answer>): Promise<Answer> {
+  for (let tries = 1; ; tries += 1) {
+    const answer = await ask();
+    if (answer.status !== 503 || tries === 50) return answer;
+  }
+}
+
+export const newKey = (): string => randomUUID();
+
+let addresses = 0;
+
+function freshAddress(): string {
+  addresses += 1;
+  return `10.${(addresses >> 16) & 255}.${(addresses >> 8) & 255}.${addresses & 255}`;
+}

@@ -1,0 +1,74 @@
+// Every contract with the request that is valid for a test merchant, and how it is sent.
+
+import { endpoints } from '../../src/app.ts';
+import type { CollectionContract, Contract, WriteContract } from '../../src/contract/contract.ts';
+import { type Answer, type Api, type Ask, newKey } from './api.ts';
+import { type Example, examples } from './examples.ts';
+import type { TestMerchant } from './merchant.ts';
+
+/** One endpoint with the request that is valid for it. */
+export interface Case<C extends Contract = Contract> {
+  readonly name: string;
+  readonly contract: C;
+  readonly example: Example;
+  readonly method: string;
+}
+
+export const cases: readonly Case[] = endpoints.map(({ contract }) => ({
+  name: contract.name,
+  contract,
+  example: examples[contract.name] ?? {},
+  method: contract.kind === 'write' ? contract.method : 'GET',
+}));
+
+export const collections = cases.filter(
+  (one): one is Case<CollectionContract> => one.contract.kind === 'collection',
+);
+export const writes = cases.filter(
+  (one): one is Case<WriteContract> => one.contract.kind === 'write',
+);
+
+/** What a test changes about the valid request. */
+export interface Change extends Ask {
+  readonly id?: string;
+  readonly query?: Readonly<Record<string, string>>;
+  /** Appended to the query as it is. */
+  readonly search?: string;
+  readonly body?: unknown;
+  /** The body as bytes, instead of `body`. */
+  readonly text?: string | Uint8Array<ArrayBuffer>;
+}
+
+let counter = 0;
+
+/** A valid body that no request before had. */
+export function freshBody(one: Case, shop: TestMerchant): Record<string, unknown> {
+  counter += 1;
+  return one.example.body?.(shop, counter) ?? {};
+}
+
+export function pathOf(one: Case, shop: TestMerchant, change: Change = {}): string {
+  const id = change.id ?? one.example.id?.(shop) ?? '';
+  const query = new URLSearchParams({ ...one.example.query?.(shop), ...change.query }).toString();
+  const search = [query, change.search ?? ''].filter((part) => part !== '').join('&');
+  return one.contract.path.replace('{id}', id) + (search === '' ? '' : `?${search}`);
+}
+
+/** Sends the valid request of an endpoint, with the changes. */
+export function send(
+  one: Case,
+  shop: TestMerchant,
+  api: Api,
+  change: Change = {},
+): Promise<Answer> {
+  const path = pathOf(one, shop, change);
+  if (one.contract.kind !== 'write') return api.send('GET', path, undefined, change);
+  const body = change.text ?? JSON.stringify(change.body ?? freshBody(one, shop));
+  return api.send(one.method, path, body, { key: newKey(), ...change });
+}
+
+/** A body without what differs from one request to the next. */
+export function withoutRequestId({ body }: Answer): unknown {
+  const { request_id: _, ...meta } = body.meta;
+  return { ...body, meta };
+}

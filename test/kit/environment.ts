@@ -1,0 +1,96 @@
+// The environment of a test: a database of its own, a service in the process of the test that
+// listens on a free port, a client of it, and a way to arrange records.
+
+import { denialOf } from '../../src/access/audit/denials.ts';
+import { createService, endpoints, type Service } from '../../src/app.ts';
+import type { Endpoint } from '../../src/contract/endpoint.ts';
+import { limits } from '../../src/core/limits.ts';
+import { connectDatabase, type Database } from '../../src/database/connect.ts';
+import { createServer, type RequestRecord } from '../../src/http/server.ts';
+import { oauthRoutes } from '../../src/oauth/routes.ts';
+import { Api } from './api.ts';
+import { conforms } from './conformance.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
+import { Given } from './given.ts';
+
+export interface Environment {
+  readonly db: TestDatabase;
+  readonly given: Given;
+  readonly api: Api;
+  readonly service: Service;
+  /** One line per finished request, as the log has it. */
+  readonly records: RequestRecord[];
+  /** How many there are at this moment. */
+  connections(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+export const testSecret = 'a secret for tests, of no value anywhere else';
+
+interface EnvironmentOptions {
+  /** Otherwise a new one. It is dropped when the environment stops. */
+  readonly db?: TestDatabase | undefined;
+  /** May put something between the service and its database. */
+  readonly watch?: (database: Database) => Database;
+}
+
+export async function startEnvironment(options: EnvironmentOptions = {}): Promise<Environment> {
+  const db = options.db ?? (await createTestDatabase());
+  const node = await startNode(db.serviceUrl, options.watch);
+  const given = new Given(db);
+  return {
+    db,
+    given,
+    ...node,
+    stop: async () => {
+      await node.stop();
+      await db.drop();
+    },
+  };
+}
+
+/** One more node on a database that is there already; of another version, with other endpoints. */
+export async function startNode(
+  serviceUrl: string,
+  watch: (database: Database) => Database = (database) => database,
+  served: readonly Endpoint[] = endpoints,
+) {
+  const database = watch(connectDatabase({ url: serviceUrl, writers: limits.writeWorkers }));
+  const service = createService({ database, secret: testSecret });
+  const records: RequestRecord[] = [];
+  let origin = '';
+  const server = createServer({
+    api: service.api,
+    endpoints: served,
+    sites: [],
+    oauthRoutes: oauthRoutes({
+      issuer: () => origin,
+      server: (issuer) => service.oauthServer(issuer),
+      failures: service.api.failures,
+    }),
+    // Requests say where they come from: see Api.
+    trustedProxies: ['127.0.0.1'],
+    onRequest: (record) => {
+      records.push(record);
+      const denial = denialOf(record);
+      if (denial !== undefined) service.denials.note(denial);
+    },
+  });
+  origin = await server.fastify.listen({ host: '127.0.0.1', port: 0 });
+  return {
+    service,
+    records,
+    api: new Api(origin, undefined, conforms),
+    connections: () =>
+      new Promise<number>((resolve, reject) =>
+        server.fastify.server.getConnections((error, count) =>
+          error === null ? resolve(count) : reject(error),
+        ),
+      ),
+    stop: async () => {
+      await server.fastify.close();
+      await service.close();
+      await database.close();
+    },
+  };
+}

@@ -1,0 +1,41 @@
+// How much of all there is to try is tried: a sample by `npm test`, everything by `npm run prove`,
+// which runs each file that imports this one again. A random sample is another one each time; its
+// seed stands in the name of the test.
+
+import fc from 'fast-check';
+
+export const isProof = process.env.TALLYBOOK_PROVE === 'everything';
+
+/** So many of what could go on for ever. */
+export const extent = (sample: number, proof: number): number => (isProof ? proof : sample);
+
+export const seed = Number(process.env.TALLYBOOK_TEST_SEED ?? Date.now() % 1_000_000);
+
+/** What to call the tests of a random sample. */
+export const extentName = `${isProof ? 'all of them, ' : ''}seed ${seed}`;
+
+/** For tests that try everything there is. */
+export const timeout = isProof ? 3_600_000 : 120_000;
+
+/** Of more than this a proof takes each second, third, … number, from another one each time. */
+const numbersMax = 300;
+
+/** Numbers from 0 to `last`: all, or so many of them. */
+export function numbersTo(last: number, count: number): number[] {
+  if (isProof) {
+    const stride = Math.ceil((last + 1) / numbersMax);
+    const all = Array.from({ length: last + 1 }, (_, position) => position);
+    return all.filter((position) => position % stride === seed % stride);
+  }
+  return fc.sample(fc.nat({ max: last }), { seed, numRuns: count });
+}
+
+let draws = 0;
+
+/** All of these, or so many of them; each call draws others. Call it before any test runs. */
+export function sampleOf<Item>(items: readonly Item[], count: number): Item[] {
+  if (isProof || items.length <= count) return [...items];
+  draws += 1;
+  const some = fc.shuffledSubarray([...items], { minLength: count, maxLength: count });
+  return fc.sample(some, { seed: seed + draws, numRuns: 1 })[0] ?? [];
+}

@@ -1,0 +1,272 @@
+// Who may do what, written by hand: the answers that the interface promises, route by route. The
+// tests send every request that the contracts allow for and compare; nothing here is computed from
+// a contract, so a contract that changes its scope, its path or what it takes has to change here.
+
+import type { Scope } from '../../src/core/principal.ts';
+
+/** A status with its error code; `none`: a list without entries. */
+export type Outcome =
+  | '200'
+  | '200 none'
+  | '201'
+  | '400 invalid_cursor'
+  | '403 location_not_granted'
+  | '404 not_found'
+  | '422 product_not_found';
+
+export interface Row {
+  /** Below /api/v1. */
+  readonly route: string;
+  readonly scope: Scope | null;
+  /** The valid request, by a credential with all scopes and all locations. */
+  readonly ok: '200' | '201';
+  /** Where no scope is asked for: any of these sets shows what others did. */
+  readonly shown?: { readonly withAny: readonly (readonly Scope[])[]; readonly otherwise: Outcome };
+  /** The same request by a credential with the location it is about, another one, or none. */
+  readonly granted: { readonly asked: Outcome; readonly another: Outcome; readonly none: Outcome };
+  /** It shows what is at the granted locations, and at no other. */
+  readonly showsGranted?: true;
+  /**
+   * What belongs to another merchant, in each place of the request that can name it. An ID that
+   * nobody has is answered in the same words. 20x: the names of merchants do not meet.
+   */
+  readonly foreign: Readonly<Record<string, Outcome>>;
+}
+
+const key = 'header.idempotency-key';
+const everywhere = (ok: '200' | '201') => ({ asked: ok, another: ok, none: ok }) as const;
+const asked = (ok: '200' | '201', otherwise: Outcome) =>
+  ({ asked: ok, another: otherwise, none: otherwise }) as const;
+const cursor = { 'query.cursor': '400 invalid_cursor' } as const;
+
+export const matrix: Readonly<Record<string, Row>> = {
+  'customers.create': {
+    route: 'POST /customers',
+    scope: 'customers.write',
+    ok: '201',
+    granted: everywhere('201'),
+    foreign: { 'body.email': '201', 'body.external_id': '201', [key]: '201' },
+  },
+  'customers.update': {
+    route: 'PATCH /customers/{id}',
+    scope: 'customers.write',
+    ok: '200',
+    granted: everywhere('200'),
+    foreign: {
+      path: '404 not_found',
+      'body.email': '200',
+      'body.external_id': '200',
+      [key]: '200',
+    },
+  },
+  'customers.list': {
+    route: 'GET /customers',
+    scope: 'customers.read',
+    ok: '200',
+    granted: everywhere('200'),
+    foreign: {
+      'query.email': '200 none',
+      'query.external_id': '200 none',
+      'query.q': '200 none',
+      ...cursor,
+    },
+  },
+  'customers.get': {
+    route: 'GET /customers/{id}',
+    scope: 'customers.read',
+    ok: '200',
+    granted: everywhere('200'),
+    foreign: { path: '404 not_found' },
+  },
+  'products.create': {
+    route: 'POST /products',
+    scope: 'products.write',
+    ok: '201',
+    granted: everywhere('201'),
+    foreign: {
+      'body.sku': '201',
+      'body.barcode': '201',
+      'body.external_id': '201',
+      [key]: '201',
+    },
+  },
+  'products.update': {
+    route: 'PATCH /products/{id}',
+    scope: 'products.write',
+    ok: '200',
+    granted: everywhere('200'),
+    foreign: {
+      path: '404 not_found',
+      'body.sku': '200',
+      'body.barcode': '200',
+      'body.external_id': '200',
+      [key]: '200',
+    },
+  },
+  'products.list': {
+    route: 'GET /products',
+    scope: 'products.read',
+    ok: '200',
+    granted: everywhere('200'),
+    foreign: {
+      'query.sku': '200 none',
+      'query.barcode': '200 none',
+      'query.external_id': '200 none',
+      'query.q': '200 none',
+      ...cursor,
+    },
+  },
+  'products.get': {
+    route: 'GET /products/{id}',
+    scope: 'products.read',
+    ok: '200',
+    granted: everywhere('200'),
+    foreign: { path: '404 not_found' },
+  },
+  'products.levels.list': {
+    route: 'GET /products/{id}/levels',
+    scope: 'inventory.read',
+    ok: '200',
+    granted: { asked: '200', another: '200', none: '200 none' },
+    showsGranted: true,
+    foreign: { path: '404 not_found', ...cursor },
+  },
+  'locations.create': {
+    route: 'POST /locations',
+    scope: 'locations.write',
+    ok: '201',
+    granted: {
+      asked: '403 location_not_granted',
+      another: '403 location_not_granted',
+      none: '403 location_not_granted',
+    },
+    foreign: { 'body.code': '201', 'body.external_id': '201', [key]: '201' },
+  },
+  'locations.update': {
+    route: 'PATCH /locations/{id}',
+    scope: 'locations.write',
+    ok: '200',
+    granted: asked('200', '404 not_found'),
+    foreign: {
+      path: '404 not_found',
+      'body.code': '200',
+      'body.external_id': '200',
+      [key]: '200',
+    },
+  },
+  'locations.list': {
+    route: 'GET /locations',
+    scope: 'locations.read',
+    ok: '200',
+    granted: { asked: '200', another: '200', none: '200 none' },
+    showsGranted: true,
+    foreign: { 'query.code': '200 none', ...cursor },
+  },
+  'locations.get': {
+    route: 'GET /locations/{id}',
+    scope: 'locations.read',
+    ok: '200',
+    granted: asked('200', '404 not_found'),
+    foreign: { path: '404 not_found' },
+  },
+  'inventory.levels.list': {
+    route: 'GET /inventory/levels',
+    scope: 'inventory.read',
+    ok: '200',
+    granted: asked('200', '403 location_not_granted'),
+    showsGranted: true,
+    foreign: {
+      'query.location_id': '403 location_not_granted',
+      'query.product_id': '200 none',
+      ...cursor,
+    },
+  },
+  'inventory.movements.list': {
+    route: 'GET /inventory/movements',
+    scope: 'inventory.read',
+    ok: '200',
+    granted: { asked: '200', another: '200', none: '200 none' },
+    showsGranted: true,
+    foreign: {
+      'query.location_id': '403 location_not_granted',
+      'query.product_id': '200 none',
+      'query.operation_id': '200 none',
+      ...cursor,
+    },
+  },
+  'inventory.movements.get': {
+    route: 'GET /inventory/movements/{id}',
+    scope: 'inventory.read',
+    ok: '200',
+    granted: asked('200', '404 not_found'),
+    foreign: { path: '404 not_found' },
+  },
+  'inventory.adjust': {
+    route: 'POST /inventory/adjustments',
+    scope: 'inventory.write',
+    ok: '201',
+    granted: asked('201', '403 location_not_granted'),
+    foreign: {
+      'body.location_id': '403 location_not_granted',
+      'body.product_id': '422 product_not_found',
+      [key]: '201',
+    },
+  },
+  // One's own operations need nothing. These are others', about customers, products and so on.
+  'operations.list': {
+    route: 'GET /operations',
+    scope: null,
+    ok: '200',
+    shown: {
+      withAny: [
+        ['operations.read', 'customers.read'],
+        ['operations.read', 'products.read'],
+        ['operations.read', 'locations.read'],
+        ['operations.read', 'inventory.read'],
+      ],
+      otherwise: '200 none',
+    },
+    granted: everywhere('200'),
+    showsGranted: true,
+    foreign: { [key]: '200 none', ...cursor },
+  },
+  // Somebody's adjustment.
+  'operations.get': {
+    route: 'GET /operations/{id}',
+    scope: null,
+    ok: '200',
+    shown: { withAny: [['operations.read', 'inventory.read']], otherwise: '404 not_found' },
+    granted: asked('200', '404 not_found'),
+    foreign: { path: '404 not_found' },
+  },
+  'credential.get': {
+    route: 'GET /credential',
+    scope: null,
+    ok: '200',
+    granted: everywhere('200'),
+    foreign: {},
+  },
+};
+
+/** Outside of the version: pages that ask for no credential, and answer GET and HEAD only. */
+export const pages: readonly string[] = [
+  '/openapi.json',
+  '/docs',
+  '/docs/start.js',
+  '/docs/redoc.js',
+  '/docs/errors',
+  '/healthz',
+  '/readyz',
+];
+
+/** Outside of the version: OAuth, which judges its callers by itself. */
+export const oauthPaths: readonly string[] = [
+  '/.well-known/oauth-authorization-server',
+  '/.well-known/oauth-protected-resource',
+  '/oauth/authorize',
+  '/oauth/authorize/:uid',
+  '/oauth/consent/:uid',
+  '/oauth/introspect',
+  '/oauth/revoke',
+  '/oauth/token',
+];

@@ -1,0 +1,88 @@
+// A second merchant whose records have the very IDs of another's, as after a copy restored under
+// another merchant: nothing but merchant_id tells the two apart. A statement that forgets it finds
+// too much, changes too much or locks too much, and no luck with IDs hides it. What the mirror
+// shows differs: its names say so, and its quantities are two more.
+
+import { hashToken, mintToken } from '../../src/access/token.ts';
+import { mintId } from '../../src/core/id.ts';
+import { resources } from '../../src/resources.ts';
+import type { TestDatabase } from './database.ts';
+
+const tables = resources.flatMap((one) => one.tables.map(({ name }) => name));
+const copied = ['credentials', ...tables];
+
+/** What differs, so that one can tell whose a record is. `$1` is the mirror. */
+const marks = [
+  ...['customers', 'products', 'locations'].map(
+    (table) => `update ${table} set name = 'Mirror ' || name where merchant_id = $1`,
+  ),
+  `update inventory_movements set quantity_after = quantity_after + 2,
+     quantity_before = quantity_before + case when sequence > 1 then 2 else 0 end,
+     quantity_delta = quantity_delta + case when sequence = 1 then 2 else 0 end
+   where merchant_id = $1`,
+  'update inventory_levels set quantity = quantity + 2 where merchant_id = $1 and sequence > 0',
+  `update operations set request_id = 'req_${'0'.repeat(26)}' where merchant_id = $1`,
+];
+
+export interface Mirror {
+  readonly merchant: string;
+  /** In the order of those asked for: a token of the mirrored credential. */
+  readonly tokens: readonly string[];
+}
+
+/** Copies all that a merchant has, and of its tokens those that are named. */
+export async function mirrorOf(
+  db: TestDatabase,
+  merchant: string,
+  tokens: readonly string[] = [],
+): Promise<Mirror> {
+  const mirror = mintId('mer_');
+  const session = await db.session();
+  // No trigger and no foreign key looks at the rows that a session like this one writes.
+  await session.query("set session_replication_role = 'replica'");
+  await session.query(
+    `insert into merchants (id, name, created_at)
+     select $2, 'Mirror ' || name, created_at from merchants where id = $1`,
+    [merchant, mirror],
+  );
+  for (const table of copied) {
+    await session.query(
+      `insert into ${table} select r.* from ${table} t, jsonb_populate_record(null::${table},
+         to_jsonb(t) || jsonb_build_object('merchant_id', $2::text)) r where t.merchant_id = $1`,
+      [merchant, mirror],
+    );
+  }
+  const minted: string[] = [];
+  for (const token of tokens) {
+    const one = mintToken(token.includes('_oat_') ? 'oat' : 'pat');
+    const values = [hashToken(token), mirror, hashToken(one), one.slice(-4)];
+    await session.query(
+      `insert into credential_tokens (token_hash, merchant_id, credential_id, last_four, scopes,
+         created_at, expires_at)
+       select $3, $2, credential_id, $4, scopes, created_at, expires_at
+       from credential_tokens where token_hash = $1`,
+      values,
+    );
+    await session.query(
+      'update credentials set given_by = $3 where merchant_id = $2 and given_by = $1',
+      values.slice(0, 3),
+    );
+    minted.push(one);
+  }
+  for (const mark of marks) await session.query(mark, [mirror]);
+  await session.end();
+  return { merchant: mirror, tokens: minted };
+}
+
+const owned = [...copied, 'credential_tokens'];
+
+/** A fingerprint of all that a merchant has. When a credential was used is no record of its. */
+export async function recordsOf(db: TestDatabase, merchant: string): Promise<unknown> {
+  const queries = owned.map(
+    (table) =>
+      `select '${table}' as name, count(*), md5(string_agg(one, '|' order by one)) as sum
+       from (select (to_jsonb(t) - 'last_used_at')::text as one from ${table} t
+         where merchant_id = $1) rows`,
+  );
+  return db.sql(queries.join(' union all '), [merchant]);
+}

@@ -1,0 +1,115 @@
+// `npm run prove`: the long proofs, one after the other, within `--minutes` (45). They are tests
+// that try everything of which `npm test` tries a sample, mutants of the product that tests must
+// notice, and clients in great number. The last line counts what passed and what failed.
+
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+
+interface Count {
+  readonly passed: number;
+  readonly failed: number;
+}
+
+interface Step {
+  readonly name: string;
+  /** A step is left out when less time is left, and ended when it exceeds the time for all. */
+  readonly minutes: number;
+  readonly command: (minutesLeft: number) => readonly string[];
+  /** @param text what it wrote to its standard output. */
+  readonly count: (text: string, code: number) => Count;
+}
+
+const { values } = parseArgs({ options: { minutes: { type: 'string', default: '45' } } });
+const limit = performance.now() + 60_000 * Number(values.minutes);
+const folder = mkdtempSync(join(tmpdir(), 'tallybook-prove-'));
+const report = join(folder, 'report.json');
+
+const mutants = (name: string, minutes: number, flags: readonly string[]): Step => ({
+  name,
+  minutes,
+  command: (left) => [
+    ...['tsx', 'test/mutants/run.ts', '--minutes', String(Math.floor(left)), ...flags],
+  ],
+  count: (text) => {
+    const [, killed, tried] = /^(\d+) of (\d+) killed/m.exec(text) ?? [];
+    return { passed: Number(killed ?? 0), failed: Number(tried ?? 1) - Number(killed ?? 0) };
+  },
+});
+
+const steps: readonly Step[] = [
+  {
+    name: 'tests of everything',
+    minutes: 20,
+    command: () => [
+      ...['vitest', 'run', '--config', 'vitest.prove.config.ts'],
+      ...['--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
+    ],
+    count: () => {
+      const found = JSON.parse(readFileSync(report, 'utf8'));
+      return { passed: found.numPassedTests, failed: found.numFailedTests };
+    },
+  },
+  mutants('mutants of the promises', 8, []),
+  {
+    name: 'clients in great number',
+    minutes: 4,
+    command: () => ['tsx', 'bench/floods.ts'],
+    count: (_, code) => ({ passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1 }),
+  },
+  mutants('a tenth of the mutants that forget the merchant', 3, ['--predicates', '--tenth']),
+];
+
+/** Ends a step that exceeds the time for all. */
+function run(command: readonly string[], milliseconds: number) {
+  const child = spawn('npx', command, { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
+  let text = '';
+  child.stdout.on('data', (chunk) => {
+    text += String(chunk);
+    process.stdout.write(chunk);
+  });
+  const end = () => {
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
+  };
+  const timer = setTimeout(end, milliseconds);
+  process.once('SIGINT', end);
+  return new Promise<{ text: string; code: number }>((resolve) => {
+    child.once('close', (code) => {
+      clearTimeout(timer);
+      process.removeListener('SIGINT', end);
+      resolve({ text, code: code ?? 1 });
+    });
+  });
+}
+
+/** A step that did not end normally is a failure, even when it counted no failed test. */
+function counted(step: Step, text: string, code: number): Count {
+  try {
+    const { passed, failed } = step.count(text, code);
+    return { passed, failed: code === 0 ? failed : Math.max(failed, 1) };
+  } catch {
+    return { passed: 0, failed: 1 };
+  }
+}
+
+const total = { passed: 0, failed: 0 };
+const lines: string[] = [];
+for (const step of steps) {
+  const left = (limit - performance.now()) / 60_000;
+  if (left < step.minutes) {
+    lines.push(`${step.name}: left out, it needs ${step.minutes} minutes of ${left.toFixed(0)}`);
+    continue;
+  }
+  const started = performance.now();
+  const { text, code } = await run(step.command(left), 60_000 * left);
+  const { passed, failed } = counted(step, text, code);
+  total.passed += passed;
+  total.failed += failed;
+  const minutes = ((performance.now() - started) / 60_000).toFixed(1);
+  lines.push(`${step.name}: ${passed} passed, ${failed} failed, ${minutes} minutes`);
+}
+rmSync(folder, { recursive: true, force: true });
+console.log(`\n${lines.join('\n')}\n${total.passed} passed, ${total.failed} failed`);
+process.exitCode = total.failed === 0 && total.passed > 0 ? 0 : 1;
