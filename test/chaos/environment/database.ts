@@ -30,13 +30,17 @@ export class ChaosDatabase {
   #observer: Promise<pg.Client> | undefined;
   /** By file: the server keeps only the last few of them. */
   readonly #log = new Map<string, LogFacts>();
+  /** What its supervisor said. */
+  readonly #said: readonly string[];
 
-  private constructor(server: PrivateServer, directory: string) {
+  private constructor(server: PrivateServer, directory: string, said: readonly string[]) {
     this.#server = server;
     this.#directory = directory;
+    this.#said = said;
   }
 
   static async start(directory: string): Promise<ChaosDatabase> {
+    const said: string[] = [];
     const server = await startPrivateServer({
       dataDirectory: directory,
       stopWithParent: true,
@@ -45,10 +49,14 @@ export class ChaosDatabase {
         // A deadlock is told with the statements of both.
         log_error_verbosity: 'default',
       },
-      log: () => undefined,
+      log: (event, message) => {
+        const { err } = event;
+        const more = err instanceof Error ? err.message : JSON.stringify(event);
+        said.push(`${new Date().toISOString()} ${message}: ${more}`);
+      },
     });
     await migrate({ owner: server.ownerUrl, service: server.serviceUrl });
-    return new ChaosDatabase(server, directory);
+    return new ChaosDatabase(server, directory, said);
   }
 
   get ownerUrl(): string {
@@ -158,11 +166,23 @@ export class ChaosDatabase {
       try {
         await this.query('select 1');
         break;
-      } catch (error) {
-        if (Date.now() > deadline) throw error;
+      } catch (cause) {
+        if (Date.now() > deadline) throw new Error(this.#absence(), { cause });
       }
     }
     this.#readLog();
+  }
+
+  /** Why it did not come back, as far as its supervisor and its own log know. */
+  #absence(): string {
+    const directory = join(layoutOf(this.#directory).cluster, 'log');
+    const newest = readdirSync(directory).sort().at(-1) ?? '';
+    const lines = readFileSync(join(directory, newest), 'utf8').trimEnd().split('\n');
+    return [
+      `the database was not back after ${backWithinMs} ms; its supervisor and its log said:`,
+      ...this.#said.slice(-20),
+      ...lines.slice(-20),
+    ].join('\n');
   }
 
   async stop(): Promise<void> {
