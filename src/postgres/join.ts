@@ -7,7 +7,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from './cluster.ts';
 import { connectKeeper, type Keeper } from './connection.ts';
 import { codeOf } from './directory.ts';
-import { findRunning, type Launch, type LaunchOptions, launch, shutDown } from './postmaster.ts';
+import {
+  endOrphans,
+  findRunning,
+  type Launch,
+  type LaunchOptions,
+  launch,
+  shutDown,
+} from './postmaster.ts';
 import { socketIn } from './socket.ts';
 
 export type ServerLog = (event: Record<string, unknown>, message: string) => void;
@@ -28,7 +35,7 @@ export interface JoinOptions extends LaunchOptions {
 /** Recovery after a crash reads up to max_wal_size of log: seconds, on a poor disk minutes. */
 const READY_LIMIT_MS = 10 * 60_000;
 /** How long the children of a killed server may hold its memory; they notice within a second. */
-const REMAINS_LIMIT_MS = 15_000;
+const REMAINS_LIMIT_MS = 5_000;
 const POLL_MS = 20;
 const REMAINS = /still in use|already exists/;
 const NOT_YET = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'EAGAIN', '53300'];
@@ -53,18 +60,27 @@ export async function joinServer(planned: Cluster, options: JoinOptions): Promis
   }
 }
 
-/** A server killed a moment ago leaves children that still hold its shared memory. */
+/**
+ * A server killed a moment ago leaves children that still hold its shared memory. One that hangs,
+ * such as one that waits for a lock of another that was killed, would hold it for ever.
+ */
 async function startServer(cluster: Cluster, options: JoinOptions): Promise<Joined> {
-  const deadline = Date.now() + REMAINS_LIMIT_MS;
+  let deadline = Date.now() + REMAINS_LIMIT_MS;
   for (;;) {
     options.signal.throwIfAborted();
     const started = await launch(cluster, options);
     try {
       return { cluster, keeper: await untilReady(cluster, options, started), launch: started };
     } catch (error) {
-      const isPassing = REMAINS.test(started.failure() ?? '') && Date.now() < deadline;
+      const hasRemains = REMAINS.test(started.failure() ?? '');
       await started.end();
-      if (!isPassing || options.signal.aborted) throw error;
+      if (!hasRemains || options.signal.aborted) throw error;
+      if (Date.now() > deadline) {
+        const ended = endOrphans(cluster);
+        if (ended.length === 0) throw error;
+        options.log({ ended }, 'processes of a killed PostgreSQL hung: they were ended');
+        deadline = Date.now() + REMAINS_LIMIT_MS;
+      }
       await sleep(100);
     }
   }

@@ -124,6 +124,26 @@ export async function shutDown(cluster: Cluster, pid: number): Promise<void> {
   }
 }
 
+/**
+ * Kills the processes on the directory whose postmaster is gone. What they did not write is in the
+ * write-ahead log, as after any crash. A postmaster that lives is none of them, nor are its
+ * children: it may be there without a pid file. @returns their process IDs; none where there is no
+ * /proc.
+ */
+export function endOrphans(cluster: Cluster): number[] {
+  const numbers = existsSync('/proc/self/cwd') ? readdirSync('/proc').map(Number) : [];
+  const ours = numbers.filter((pid) => pid > 1 && isOnThisDirectory(cluster, pid));
+  const orphans = ours.filter((pid) => isBackend(pid) && !ours.includes(parentOf(pid)));
+  for (const pid of orphans) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It has ended by itself.
+    }
+  }
+  return orphans;
+}
+
 /** Log files rotate at 10 MB, and PostgreSQL itself never deletes one. */
 export function pruneLogs({ layout }: Cluster): void {
   const directory = join(layout.cluster, 'log');
@@ -161,6 +181,17 @@ function isOnThisDirectory({ layout, binaries, account }: Cluster, pid: number):
   } catch {
     return false;
   }
+}
+
+/** A child of a postmaster has a title, such as "postgres: checkpointer"; a postmaster has none. */
+function isBackend(pid: number): boolean {
+  const [title = ''] = linesOf(`/proc/${pid}/cmdline`) ?? [];
+  return title.startsWith('postgres: ');
+}
+
+function parentOf(pid: number): number {
+  const parent = /^PPid:\s*(\d+)/m.exec(linesOf(`/proc/${pid}/status`)?.join('\n') ?? '');
+  return Number(parent?.[1]);
 }
 
 /**

@@ -88,6 +88,20 @@ describe('durability', () => {
     }
   });
 
+  // Such a process does not see that its server is gone, and holds its memory while it lives.
+  test('it comes back although a process of the killed server hangs', async () => {
+    const server = await start(data);
+    await rows(server.ownerUrl, 'create table before_hanging as select 1 as n');
+    const client = await connected(server.ownerUrl);
+    const { rows: found } = await client.query('select pg_backend_pid() as pid');
+    const hanging = Number(found[0].pid);
+    process.kill(hanging, 'SIGSTOP');
+    process.kill(serverPid(data), 'SIGKILL');
+    await until('log', () => messages.some((each) => /is back/.test(each)));
+    expect(lives(hanging)).toBe(false);
+    expect(await rows(server.ownerUrl, 'select n from before_hanging')).toEqual([{ n: 1 }]);
+  });
+
   test('an idle connection that an operator ends is taken up again, not the server', async () => {
     const server = await start(data);
     const pid = serverPid(data);
