@@ -63,6 +63,7 @@ test('holds the compiled program, its migrations and its documents, and nothing 
     ...(await files('db')),
     ...sources.map((path) => path.replace(/^src\/(.*)\.ts$/, 'dist/$1.js')),
     'dist/http/redoc.js',
+    'dist/typebox.js',
     'package.json',
   ];
   expect(packed).toEqual(expected.sort());
