@@ -79,10 +79,10 @@ export function createService(options: ServiceOptions): Service {
     workers: limits.writeWorkers,
     ...(options.onBatch === undefined ? {} : { onBatch: options.onBatch }),
   });
-  const lastUses = new LastUses(database.errands);
+  const lastUses = new LastUses(database.globalWriter);
   const limiter = new RateLimiter(database.leases);
-  const denials = new Denials(database.errands);
-  const operatorLines = new OperatorLines(database.errands);
+  const denials = new Denials(database.globalWriter);
+  const operatorLines = new OperatorLines(database.globalWriter);
   return {
     dispatcher,
     denials,
@@ -113,7 +113,11 @@ export function createService(options: ServiceOptions): Service {
         (await dispatcher.judgeFields(write)) ?? (await dispatcher.judgeResource(write));
       return dispatcher.perform(write, bound);
     },
-    oauthServer: oauthOnDemand({ ...database, secret: options.secret, writer: database.errands }),
+    oauthServer: oauthOnDemand({
+      ...database,
+      secret: options.secret,
+      writer: database.globalWriter,
+    }),
     close: async () => {
       await limiter.close();
       await lastUses.close();

@@ -190,12 +190,12 @@ function shown(error: unknown): object {
   if (!(error instanceof Error)) return { name: typeof error };
   const root = error.cause instanceof Error ? error.cause : error;
   const isDatabase = 'severity' in root;
-  const told = isDatabase && root !== error ? error : root;
-  const isHidden = isDatabase && told === root;
+  const logged = isDatabase && root !== error ? error : root;
+  const isHidden = isDatabase && logged === root;
   return {
     name: error.name,
-    message: isHidden ? undefined : told.message,
-    stack: isHidden ? undefined : told.stack,
+    message: isHidden ? undefined : logged.message,
+    stack: isHidden ? undefined : logged.stack,
     code: 'code' in root ? root.code : undefined,
     constraint: 'constraint' in root ? root.constraint : undefined,
     routine: 'routine' in root ? root.routine : undefined,

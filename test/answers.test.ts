@@ -264,13 +264,13 @@ describe('no answer', () => {
     );
     const names = rows.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(['inventory_levels', 'operations_key']));
-    const told = (one: Found) => {
+    const leaked = (one: Found) => {
       if (!isError(one)) return undefined;
       const text = textOf(one.reply);
       const inside = insides.map((pattern) => pattern.exec(text)?.[0]).find((hit) => hit);
       return inside ?? names.find((name) => text.includes(name));
     };
-    expect(wrong(told)).toEqual([]);
+    expect(wrong(leaked)).toEqual([]);
     expect(insides.map((pattern) => pattern.test(insideExample))).toEqual(insides.map(() => true));
   });
 });

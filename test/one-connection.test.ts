@@ -76,7 +76,7 @@ beforeAll(async () => {
   service = await startEnvironment();
   node = await startNode(service.db.serviceUrl, (database: Database) => {
     only = new OnlyConnection(database.writer);
-    const all = { reader: only, reserve: only, writer: only, errands: only };
+    const all = { reader: only, reserve: only, writer: only, globalWriter: only };
     return { ...database, ...all, readerOf: () => only };
   });
 });

@@ -100,15 +100,15 @@ describe('the last use of a credential', () => {
   });
 
   test('is no news within a quarter of an hour, and nothing is sent for it', async () => {
-    const told: string[] = [];
-    const authenticator = new Authenticator(operator.reserve, ({ id }) => told.push(id));
+    const noted: string[] = [];
+    const authenticator = new Authenticator(operator.reserve, ({ id }) => noted.push(id));
     for (const [minutes, isNews] of [
       [14, false],
       [16, true],
     ] as const) {
       await usedBefore(minutes);
       await authenticator.authenticate(credential.token, undefined);
-      expect([minutes, told.includes(credential.id)]).toEqual([minutes, isNews]);
+      expect([minutes, noted.includes(credential.id)]).toEqual([minutes, isNews]);
     }
   });
 

@@ -331,8 +331,8 @@ describe('a service that runs', () => {
         await expect.poll(ready).toBe(503);
         await configure(name);
         await expect.poll(ready).toBe(200);
-        const told = () => service.log().split(`not ready: ${name} is off`).length - 1;
-        await expect.poll(told).toBe(1);
+        const warnings = () => service.log().split(`not ready: ${name} is off`).length - 1;
+        await expect.poll(warnings).toBe(1);
       }
       await expect.poll(() => service.log().split('"ready again"').length - 1).toBe(2);
     } finally {

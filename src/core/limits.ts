@@ -70,7 +70,7 @@ export const limits = {
   /** At the end: for notes to be written, when draining has taken all its time. */
   lastNotesTimeout: 500,
   /** At the end: for connections to the database to close. */
-  farewellTimeout: 500,
+  closeTimeout: 500,
 
   /**
    * idle < lock < statement < request: a frozen owner of a lock is ended by the database before

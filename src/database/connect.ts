@@ -1,7 +1,7 @@
-// Connections to PostgreSQL: a pool for reads, which merchants share by turns, a small reserve for
-// authentication and health so that slow reads cannot lock everyone out, one connection per write
-// worker, one for rate limits, and two for errands. Every connection has an error listener for its
-// whole life: without it a crash of the database ends this process.
+// Connections to PostgreSQL: a pool for reads, which merchants share fairly, a small reserve for
+// authentication and health checks so that slow reads cannot block them, one connection per write
+// worker, one for rate limits, and two for the global tables. Every connection has an error
+// listener until it is closed: without it a crash of the database ends this process.
 
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -23,16 +23,18 @@ import { typeParsers } from './types.ts';
 
 /** What the service holds of its database. */
 export interface Database {
-  /** For a merchant's endpoints: its queries take turns with those of other merchants. */
+  /** For a merchant's endpoints: its queries share the connections fairly with other merchants'. */
   readonly readerOf: (merchant: string) => Reader;
-  /** For what is done on nobody's behalf: it takes its turns as one more merchant. */
+  /** For queries of no merchant: they share the connections as one more merchant. */
   readonly reader: Reader;
   readonly reserve: Reader;
   readonly writer: Writer;
-  /** For rate limits, which wait for nobody's writes. */
+  /** For rate limits, which do not wait for other writes. */
   readonly leases: Writer;
-  /** For small transactions of no merchant's queue: tokens, denials. No write waits for them. */
-  readonly errands: Writer;
+  /**
+   * For small transactions on the global tables, such as tokens and audit. No write waits for them.
+   */
+  readonly globalWriter: Writer;
   /** Connections in use, idle and waited for, for the metrics. */
   usage(): { readonly total: number; readonly idle: number; readonly waiting: number };
   close(): Promise<void>;
@@ -46,71 +48,71 @@ export interface ConnectOptions {
 
 export const readConnections = Math.min(4 * availableParallelism() + 4, limits.readConnectionsMax);
 const reserveConnections = 2;
-const errandConnections = 2;
+const globalConnections = 2;
 
 export function connectDatabase(options: ConnectOptions): Database {
-  const way = new Way(options.onError ?? (() => undefined));
-  const reads = openPool(options.url, readConnections, true, way);
-  const fair = new FairReads(poolReader(reads, way), readConnections);
-  const reserve = openPool(options.url, reserveConnections, true, way);
-  const writes = openPool(options.url, options.writers, true, way);
-  const leases = openPool(options.url, 1, true, way);
-  const errands = openPool(options.url, errandConnections, true, way);
-  const pools = [reads, reserve, writes, leases, errands];
+  const health = new ConnectionHealth(options.onError ?? (() => undefined));
+  const reads = openPool(options.url, readConnections, health);
+  const fair = new FairReads(poolReader(reads, health), readConnections);
+  const reserve = openPool(options.url, reserveConnections, health);
+  const writes = openPool(options.url, options.writers, health);
+  const leases = openPool(options.url, 1, health);
+  const globalWriter = openPool(options.url, globalConnections, health);
+  const pools = [reads, reserve, writes, leases, globalWriter];
   const sum = (count: (pool: pg.Pool) => number) =>
     pools.map(count).reduce((total, one) => total + one, 0);
   return {
     readerOf: (merchant) => fair.readerOf(merchant),
     reader: fair.readerOf(''),
-    reserve: poolReader(reserve, way),
-    writer: poolWriter(writes, way),
-    leases: poolWriter(leases, way),
-    errands: poolWriter(errands, way),
+    reserve: poolReader(reserve, health),
+    writer: poolWriter(writes, health),
+    leases: poolWriter(leases, health),
+    globalWriter: poolWriter(globalWriter, health),
     usage: () => ({
       total: sum((pool) => pool.totalCount),
       idle: sum((pool) => pool.idleCount),
       waiting: fair.waiting + reserve.waitingCount,
     }),
     close: async () => {
-      // One to a server that has gone silent never closes.
-      const late = sleep(limits.farewellTimeout, undefined, { ref: false });
+      // A connection to a server that does not answer never closes.
+      const late = sleep(limits.closeTimeout, undefined, { ref: false });
       await Promise.race([Promise.all(pools.map((pool) => pool.end())), late]);
     },
   };
 }
 
 /**
- * What is known of the way to the server. A network that swallows one connection without a word has
- * most likely swallowed those that lay idle, too: once one was silent, those not heard of since are
- * not trusted any more. Else each of them costs somebody 4 s and a 503.
+ * Which connections still work, as far as is known. A network that drops one connection without
+ * closing it has most likely dropped the idle ones, too. So after one time-out, connections without
+ * an answer since then are not used any more. Otherwise each of them costs a request 4 s and a 503.
  */
-class Way {
+class ConnectionHealth {
   readonly report: (failure: DatabaseFailure) => void;
-  readonly #heardAt = new WeakMap<pg.ClientBase, number>();
+  readonly #answeredAt = new WeakMap<pg.ClientBase, number>();
   #silentAt = 0;
 
   constructor(report: (failure: DatabaseFailure) => void) {
     this.report = report;
   }
 
-  heard(client: pg.ClientBase): void {
-    this.#heardAt.set(client, performance.now());
+  noteAnswer(client: pg.ClientBase): void {
+    this.#answeredAt.set(client, performance.now());
   }
 
-  fellSilent(): void {
+  noteSilence(): void {
     this.#silentAt = performance.now();
   }
 
   isTrusted(client: pg.ClientBase): boolean {
-    return (this.#heardAt.get(client) ?? 0) >= this.#silentAt;
+    return (this.#answeredAt.get(client) ?? 0) >= this.#silentAt;
   }
 }
 
-function openPool(url: string, max: number, pipeline: boolean, way: Way): pg.Pool {
+function openPool(url: string, max: number, health: ConnectionHealth): pg.Pool {
   const config = {
     connectionString: url,
     max,
-    pipeline,
+    pipeline: true,
     application_name: 'tallybook',
     types: typeParsers,
     connectionTimeoutMillis: limits.poolAcquireTimeout,
@@ -121,21 +123,21 @@ function openPool(url: string, max: number, pipeline: boolean, way: Way): pg.Poo
   };
   const pool = new pg.Pool(config);
   pool.on('connect', (client) => {
-    way.heard(client);
-    client.on('error', (error) => way.report(databaseFailure(error)));
+    health.noteAnswer(client);
+    client.on('error', (error) => health.report(databaseFailure(error)));
   });
-  // Idle clients report through the pool as well; the listener above has said it already.
+  // Idle clients report through the pool as well; the listener above has reported it already.
   pool.on('error', () => undefined);
   return pool;
 }
 
-function poolReader(pool: pg.Pool, way: Way): Reader {
+function poolReader(pool: pg.Pool, health: ConnectionHealth): Reader {
   return {
     async query<Row>(statement: Statement<Row>): Promise<Row[]> {
       if (pool.waitingCount >= pool.options.max * limits.poolWaitersPerConnectionMax) {
         throw new DatabaseFailure('away', undefined, new Error('too many wait for a connection'));
       }
-      const connection = await acquire(pool, way);
+      const connection = await acquire(pool, health);
       try {
         const isPlannedAnew = statement.name === '';
         const sent = isPlannedAnew ? [beginRead, planAnew, statement, commit] : [statement];
@@ -152,68 +154,68 @@ function poolReader(pool: pg.Pool, way: Way): Reader {
 
 const beginRead: Statement = { name: 'begin_read', text: 'begin read only', values: [] };
 
-function poolWriter(pool: pg.Pool, way: Way): Writer {
-  return { connect: () => acquire(pool, way) };
+function poolWriter(pool: pg.Pool, health: ConnectionHealth): Writer {
+  return { connect: () => acquire(pool, health) };
 }
 
 interface PooledConnection extends Connection {
-  /** @param patience how long (ms) the answer may take before the server counts as gone. */
-  send(statements: readonly Statement[], patience?: number): Promise<readonly Result[]>;
+  /** @param timeout how long (ms) the answer may take before the connection counts as lost. */
+  send(statements: readonly Statement[], timeout?: number): Promise<readonly Result[]>;
 }
 
 /** One statement has its own time-out; several may each take that long. */
-const patienceFor = (statements: readonly Statement[]) =>
+const timeoutFor = (statements: readonly Statement[]) =>
   statements.length === 1 ? limits.connectionSilenceTimeout : limits.requestDeadline;
 
-async function acquire(pool: pg.Pool, way: Way): Promise<PooledConnection> {
+async function acquire(pool: pg.Pool, health: ConnectionHealth): Promise<PooledConnection> {
   try {
     let client = await pool.connect();
-    while (!way.isTrusted(client)) {
+    while (!health.isTrusted(client)) {
       client.release(true);
       client = await pool.connect();
     }
-    return pooledConnection(client, way);
+    return pooledConnection(client, health);
   } catch (error) {
     const failure = databaseFailure(error);
-    way.report(failure);
+    health.report(failure);
     // Nothing was sent yet: whatever the reason, the server is away for this caller.
     throw new DatabaseFailure('away', failure.sqlstate, error);
   }
 }
 
-function pooledConnection(client: pg.PoolClient, way: Way): PooledConnection {
+function pooledConnection(client: pg.PoolClient, health: ConnectionHealth): PooledConnection {
   let isOurs = true;
-  const giveBack = (destroy: boolean) => {
+  const end = (destroy: boolean) => {
     if (isOurs) client.release(destroy);
     isOurs = false;
   };
   return {
-    async send(statements, patience = patienceFor(statements)): Promise<readonly Result[]> {
-      // A server that is gone without a word never answers. In pipeline mode the driver closes the
-      // socket only when a query's own time-out runs out: ending the client would wait for ever.
+    async send(statements, timeout = timeoutFor(statements)): Promise<readonly Result[]> {
+      // A connection that was dropped without a close never answers. In pipeline mode the driver
+      // closes the socket only when a query's own time-out ends: ending the client never returns.
       const last = statements.length - 1;
       const sent = statements.map(({ name, text, values }, index) =>
         client.query({
           name,
           text,
           values: values as unknown[],
-          ...(index === last ? { query_timeout: patience } : {}),
+          ...(index === last ? { query_timeout: timeout } : {}),
         }),
       );
-      // All are awaited, so that no statement of a failed transaction is still under way.
+      // All are awaited, so that no statement of a failed transaction is still running.
       const settled = await Promise.allSettled(sent);
       const failures = settled.filter((result) => result.status === 'rejected');
-      if (failures.some(({ reason }) => isSilence(reason))) way.fellSilent();
-      else way.heard(client);
+      if (failures.some(({ reason }) => isSilence(reason))) health.noteSilence();
+      else health.noteAnswer(client);
       const [failed] = failures;
       if (failed !== undefined) {
         const failure = databaseFailure(failed.reason);
-        way.report(failure);
+        health.report(failure);
         throw failure;
       }
       return settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
     },
-    release: () => giveBack(false),
-    destroy: () => giveBack(true),
+    release: () => end(false),
+    destroy: () => end(true),
   };
 }

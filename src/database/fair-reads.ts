@@ -1,7 +1,7 @@
-// Who reads next. A merchant may start a query while it holds fewer connections than are free: the
-// first gets half of them, and what a second one takes leaves some for a third. Room is kept for
-// others before they come, because a query under way cannot be taken back. What exceeds this waits,
-// merchants by turns, and is refused rather than kept beyond its time.
+// Which query runs next. A merchant may start a query while it holds fewer connections than are
+// free: the first gets half of them, and what a second one takes leaves some for a third.
+// Connections are kept free for other merchants, because a running query cannot be stopped. Further
+// queries wait, one merchant after the other, and are refused when they would wait too long.
 
 import { limits } from '../core/limits.ts';
 import { DatabaseFailure, type Reader, type Statement } from '../core/statement.ts';
@@ -13,7 +13,7 @@ interface Waiting {
 }
 
 /** One merchant's queries. */
-interface Line {
+interface MerchantQueue {
   readonly merchant: string;
   readonly waiting: Waiting[];
   running: number;
@@ -26,20 +26,22 @@ const latestShare = 1 / 8;
 
 export class FairReads {
   readonly #reader: Reader;
-  /** Of merchants that read just now. What is known of a merchant goes when it is done. */
-  readonly #lines = new Map<string, Line>();
-  /** The lines in which somebody waits, in the order of their turns. */
-  readonly #turns = new Set<Line>();
+  /**
+   * Of merchants that read now. An entry is removed when the last query of its merchant has ended.
+   */
+  readonly #queues = new Map<string, MerchantQueue>();
+  /** The queues with waiting queries, in the order in which they are served. */
+  readonly #waitingQueues = new Set<MerchantQueue>();
   #free: number;
   #waiting = 0;
-  #alarm: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(reader: Reader, connections: number) {
     this.#reader = reader;
     this.#free = connections;
   }
 
-  /** Queries that wait for their turn. */
+  /** How many queries wait. */
   get waiting(): number {
     return this.#waiting;
   }
@@ -50,103 +52,105 @@ export class FairReads {
   }
 
   async #query<Row>(merchant: string, statement: Statement<Row>): Promise<Row[]> {
-    const line = this.#lineOf(merchant);
-    // Nobody of this merchant waits then: whoever may start has been started.
-    if (line.running < this.#free) this.#take(line);
-    else await this.#turn(line);
+    const queue = this.#queueOf(merchant);
+    // No query of this merchant waits then: those that may start have been started.
+    if (queue.running < this.#free) this.#begin(queue);
+    else await this.#wait(queue);
     const started = performance.now();
     try {
       return await this.#reader.query(statement);
     } finally {
-      this.#giveBack(line, performance.now() - started);
+      this.#end(queue, performance.now() - started);
     }
   }
 
-  #lineOf(merchant: string): Line {
-    let line = this.#lines.get(merchant);
-    if (line === undefined) {
-      line = { merchant, waiting: [], running: 0, duration: 0 };
-      this.#lines.set(merchant, line);
+  #queueOf(merchant: string): MerchantQueue {
+    let queue = this.#queues.get(merchant);
+    if (queue === undefined) {
+      queue = { merchant, waiting: [], running: 0, duration: 0 };
+      this.#queues.set(merchant, queue);
     }
-    return line;
+    return queue;
   }
 
-  #take(line: Line): void {
-    line.running += 1;
+  #begin(queue: MerchantQueue): void {
+    queue.running += 1;
     this.#free -= 1;
   }
 
   /** Resolves when the query may run. @throws DatabaseFailure when that would be too late. */
-  #turn(line: Line): Promise<void> {
-    if (this.#isTooLong(line)) {
-      this.#forget(line);
+  #wait(queue: MerchantQueue): Promise<void> {
+    if (this.#isTooLong(queue)) {
+      this.#forget(queue);
       throw tooMany();
     }
     return new Promise((start, refuse) => {
-      line.waiting.push({ since: performance.now(), start, refuse });
-      this.#turns.add(line);
+      queue.waiting.push({ since: performance.now(), start, refuse });
+      this.#waitingQueues.add(queue);
       this.#waiting += 1;
-      this.#watch();
+      this.#setTimer();
     });
   }
 
-  #isTooLong({ waiting, running, duration }: Line): boolean {
+  #isTooLong({ waiting, running, duration }: MerchantQueue): boolean {
     const ahead = waiting.length;
     if (this.#waiting >= limits.queuedTotalMax || ahead >= limits.queuedPerMerchantMax) return true;
     const wait = (ahead * duration) / Math.max(1, running);
     return ahead >= limits.queuedPerMerchantMin && wait > limits.readWaitMax;
   }
 
-  #giveBack(line: Line, duration: number): void {
-    line.duration += (duration - line.duration) * (line.duration === 0 ? 1 : latestShare);
-    line.running -= 1;
+  #end(queue: MerchantQueue, duration: number): void {
+    queue.duration += (duration - queue.duration) * (queue.duration === 0 ? 1 : latestShare);
+    queue.running -= 1;
     this.#free += 1;
-    // One that ends may let several start: it leaves more free for each of them to hold.
+    // One end may let several start, because each merchant may hold as many as are free.
     for (let next = this.#next(); next !== undefined; next = this.#next()) this.#startFirst(next);
-    this.#forget(line);
+    this.#forget(queue);
   }
 
   /** Skips merchants that hold enough: at most as many as there are connections. */
-  #next(): Line | undefined {
+  #next(): MerchantQueue | undefined {
     if (this.#free === 0) return undefined;
-    for (const line of this.#turns) if (line.running < this.#free) return line;
+    for (const queue of this.#waitingQueues) if (queue.running < this.#free) return queue;
     return undefined;
   }
 
-  #startFirst(line: Line): void {
-    const first = line.waiting.shift();
-    this.#turns.delete(line);
-    if (line.waiting.length > 0) this.#turns.add(line);
+  #startFirst(queue: MerchantQueue): void {
+    const first = queue.waiting.shift();
+    this.#waitingQueues.delete(queue);
+    if (queue.waiting.length > 0) this.#waitingQueues.add(queue);
     this.#waiting -= 1;
-    this.#take(line);
+    this.#begin(queue);
     first?.start();
   }
 
-  #forget(line: Line): void {
-    if (line.running === 0 && line.waiting.length === 0) this.#lines.delete(line.merchant);
+  #forget(queue: MerchantQueue): void {
+    if (queue.running === 0 && queue.waiting.length === 0) this.#queues.delete(queue.merchant);
   }
 
-  /** One timer for all that wait: it goes off when the oldest has waited too long. */
-  #watch(): void {
-    if (this.#alarm !== undefined || this.#waiting === 0) return;
-    const oldest = Math.min(...[...this.#turns].map((line) => line.waiting[0]?.since ?? 0));
+  /** One timer for all that wait: it ends when the oldest has waited too long. */
+  #setTimer(): void {
+    if (this.#timer !== undefined || this.#waiting === 0) return;
+    const oldest = Math.min(
+      ...[...this.#waitingQueues].map((queue) => queue.waiting[0]?.since ?? 0),
+    );
     const left = oldest + limits.readWaitMax - performance.now();
-    this.#alarm = setTimeout(() => {
-      this.#alarm = undefined;
-      for (const line of this.#turns) this.#refuseLate(line);
-      this.#watch();
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      for (const queue of this.#waitingQueues) this.#refuseLate(queue);
+      this.#setTimer();
     }, left);
-    this.#alarm.unref();
+    this.#timer.unref();
   }
 
-  #refuseLate(line: Line): void {
+  #refuseLate(queue: MerchantQueue): void {
     const latest = performance.now() - limits.readWaitMax;
-    const { waiting } = line;
+    const { waiting } = queue;
     const kept = waiting.findIndex(({ since }) => since > latest);
     const late = waiting.splice(0, kept < 0 ? waiting.length : kept);
     this.#waiting -= late.length;
-    if (waiting.length === 0) this.#turns.delete(line);
-    this.#forget(line);
+    if (waiting.length === 0) this.#waitingQueues.delete(queue);
+    this.#forget(queue);
     for (const { refuse } of late) refuse(tooMany());
   }
 }

@@ -1,6 +1,7 @@
 // Reads by ID that wait at the same moment share one query: a query of its own for each request was
-// a third of what a read cost the service. A request joins only a query that is not sent yet, for
-// one under way may have an older snapshot than the request. Nothing is kept beyond its answer.
+// a third of what a read cost the service. A request joins only a query that is not sent yet,
+// because one that is running may have an older snapshot than the request. Nothing is kept beyond
+// its answer.
 
 import { DatabaseFailure, type Reader, type Reads, type Statement } from '../core/statement.ts';
 

@@ -32,7 +32,7 @@ interface PrivateServer {
   /** Stops the server if nobody else uses it. */
   stop(): Promise<void>;
   /** Tells the server to end unless others use it; waits for nothing. */
-  dismiss(): Promise<void>;
+  requestStop(): Promise<void>;
 }
 
 interface PrivateServerOptions {
@@ -118,7 +118,7 @@ export async function openStore(config: Config, log: Log, options: OpenOptions):
       schemaVersion,
       isCurrent: readiness(database, schemaVersion, log),
       close,
-      abandon: () => server.dismiss(),
+      abandon: () => server.requestStop(),
     };
   } catch (error) {
     await close();
@@ -141,9 +141,9 @@ export async function openServer(
   options: OpenOptions,
 ): Promise<Server> {
   const server = await reachServer(storage, log, options);
-  const { owner, close, dismiss } = server;
+  const { owner, close, requestStop } = server;
   try {
-    return { url: owner.url, found: await meet(server, log, options), close, abandon: dismiss };
+    return { url: owner.url, found: await meet(server, log, options), close, abandon: requestStop };
   } catch (error) {
     await close();
     throw error;
@@ -158,7 +158,7 @@ interface ReachedServer {
   /** For when the configuration names none. */
   secret(): Promise<string>;
   close(): Promise<void>;
-  dismiss(): Promise<void>;
+  requestStop(): Promise<void>;
 }
 
 async function reachServer(
@@ -174,7 +174,7 @@ async function reachServer(
     const service = { url: databaseUrl, setting: namesOf('databaseUrl') };
     const owner =
       migrateUrl === undefined ? service : { url: migrateUrl, setting: namesOf('migrateUrl') };
-    return { owner, service, isPrivate: false, secret, close, dismiss: close };
+    return { owner, service, isPrivate: false, secret, close, requestStop: close };
   }
   const { dataDirectory, binDirectory } = storage;
   const server = await startPrivateServer({
@@ -190,7 +190,7 @@ async function reachServer(
     isPrivate: true,
     secret: server.secret,
     close: server.stop,
-    dismiss: server.dismiss,
+    requestStop: server.requestStop,
   };
 }
 

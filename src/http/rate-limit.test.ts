@@ -1,5 +1,5 @@
 // Rate limits as a caller meets them: what each answer says of them, in which order they are
-// judged, and that waiting as told is enough.
+// judged, and that waiting for `Retry-After` is enough.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Api, newKey } from '../../test/kit/api.ts';
@@ -47,17 +47,17 @@ function setLimit(
   );
 }
 
-const told = ({ headers }: { headers: Headers }) => [
+const limitHeaders = ({ headers }: { headers: Headers }) => [
   headers.get('ratelimit-policy'),
   headers.get('ratelimit'),
 ];
 
-describe('a caller is told its limit', () => {
+describe('an answer states the limit of its caller', () => {
   test('by default 6,000 a minute, 1,000 at once, in headers and GET /credential', async () => {
     const { api } = await limited(null);
     const answer = await api.get('/credential');
     expect(answer.body.data.rate_limit).toEqual({ requests_per_minute: 6_000, burst: 1_000 });
-    expect(told(answer)).toEqual(['"credential";q=6000;w=60', '"credential";r=999;t=1']);
+    expect(limitHeaders(answer)).toEqual(['"credential";q=6000;w=60', '"credential";r=999;t=1']);
   });
 
   test('with every answer after authentication, whatever its status', async () => {
@@ -76,7 +76,7 @@ describe('a caller is told its limit', () => {
     ];
     expect(answers.map(({ status }) => status)).toEqual([200, 201, 409, 422, 400, 404, 403, 200]);
     for (const [index, answer] of answers.entries()) {
-      const [policy, state] = told(answer);
+      const [policy, state] = limitHeaders(answer);
       expect(policy).toBe('"credential";q=600;w=60');
       expect(state).toMatch(/^"credential";r=\d+;t=1$/);
       // Ten a second come back meanwhile.
@@ -95,7 +95,7 @@ describe('a caller is told its limit', () => {
       await api.get('/products', { headers: { accept: 'text/html' } }),
     ];
     expect(before.map(({ status }) => status)).toEqual([401, 401, 404, 406]);
-    for (const answer of before) expect(told(answer)).toEqual([null, null]);
+    for (const answer of before) expect(limitHeaders(answer)).toEqual([null, null]);
   });
 });
 
@@ -114,11 +114,11 @@ describe('beyond the limit', () => {
       const wait = Number(answer.headers.get('retry-after'));
       expect(wait).toBeGreaterThan(50);
       expect(wait).toBeLessThanOrEqual(60);
-      expect(told(answer)).toEqual(['"credential";q=1;w=60', '"credential";r=0;t=60']);
+      expect(limitHeaders(answer)).toEqual(['"credential";q=1;w=60', '"credential";r=0;t=60']);
     }
   });
 
-  test('whoever waits as long as it is told is admitted', async () => {
+  test('whoever waits for Retry-After is admitted', async () => {
     const { api } = await limited(60, 2);
     await api.get('/credential');
     await api.get('/credential');
@@ -138,7 +138,7 @@ describe('beyond the limit', () => {
     expect((await second.api.get('/credential')).status).toBe(200);
     const last = await first.api.get('/credential');
     // A hundred a second come back meanwhile.
-    expect(told(last)).toEqual([
+    expect(limitHeaders(last)).toEqual([
       '"credential";q=6000;w=60',
       expect.stringMatching(/^"credential";r=99[89];t=1$/),
     ]);
@@ -148,13 +148,13 @@ describe('beyond the limit', () => {
       expect.stringContaining('limit of the merchant'),
     ]);
     // It took nothing from the credential.
-    expect(told(refused)).toEqual([
+    expect(limitHeaders(refused)).toEqual([
       '"credential";q=6000;w=60, "merchant";q=2;w=60',
       expect.stringMatching(/^"credential";r=(998|999|1000);t=[01], "merchant";r=0;t=90$/),
     ]);
     const unlimited = await second.api.get('/credential');
     expect(unlimited.status).toBe(429);
-    expect(told(unlimited)).toEqual(['"merchant";q=2;w=60', '"merchant";r=0;t=90']);
+    expect(limitHeaders(unlimited)).toEqual(['"merchant";q=2;w=60', '"merchant";r=0;t=90']);
   });
 
   test('what the credential refuses takes nothing from its merchant', async () => {
@@ -192,7 +192,7 @@ describe('a limit that the operator changes counts from the next request on', ()
     for (let n = 0; n < 5; n += 1) {
       const answer = await api.get('/credential');
       expect([answer.status, answer.body.data.rate_limit]).toEqual([200, null]);
-      expect(told(answer)).toEqual([null, null]);
+      expect(limitHeaders(answer)).toEqual([null, null]);
     }
   });
 });
@@ -200,7 +200,7 @@ describe('a limit that the operator changes counts from the next request on', ()
 describe('failed authentications of one address', () => {
   const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
 
-  test('are told so thirty times, then 429; a valid token from there is let in', async () => {
+  test('are answered 401 thirty times, then 429; a valid token from there is let in', async () => {
     const address = from('198.51.100.1');
     const { api } = await limited(0);
     const statuses: number[] = [];

@@ -157,6 +157,6 @@ describe('a merchant', () => {
 test('a refusal tells when to come back: in 1 to 3 seconds, not all in the same', () => {
   const queue = new FairQueue<string>(1);
   add(queue, 'a', max);
-  const told = Array.from({ length: 100 }, () => refusalOf(queue, 'a')?.headers['Retry-After']);
-  expect([...new Set(told)].sort()).toEqual(['1', '2', '3']);
+  const waits = Array.from({ length: 100 }, () => refusalOf(queue, 'a')?.headers['Retry-After']);
+  expect([...new Set(waits)].sort()).toEqual(['1', '2', '3']);
 });

@@ -36,7 +36,7 @@ export function chooseAccount(cluster: string): Account {
     owner && owner.uid !== 0
       ? { name: nameOf(owner.uid), uid: owner.uid, gid: owner.gid, foreign: true }
       : unprivilegedAccount();
-  // Root in a container may lack the right to become somebody else; this throws then.
+  // Root in a container may lack the right to become another user; this throws then.
   canEnter('/', account);
   return account;
 }

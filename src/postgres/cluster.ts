@@ -17,7 +17,7 @@ import { promisify } from 'node:util';
 import { type Account, canEnter, chooseAccount, handOver, runAs } from './account.ts';
 import { type Binaries, findBinaries } from './binaries.ts';
 import { keptPasswords, type Layout, type Passwords, syncDirectory } from './directory.ts';
-import { removeDeadDrafts } from './lock.ts';
+import { removeStaleDrafts } from './lock.ts';
 import { TUNABLE } from './settings.ts';
 import { keptSocketDirectory } from './socket.ts';
 
@@ -44,7 +44,7 @@ export async function prepareCluster(
     socketDirectory: keptSocketDirectory(layout, account),
   };
   removeUnfinished(layout);
-  removeDeadDrafts(layout.lock);
+  removeStaleDrafts(layout.lock);
   if (!existsSync(layout.cluster)) await initialise(cluster);
   checkVersion(cluster);
   return cluster;
@@ -122,7 +122,7 @@ function checkVersion({ layout, binaries }: Cluster): void {
     found = Number(readFileSync(join(layout.cluster, 'PG_VERSION'), 'utf8'));
   } catch (cause) {
     throw new Error(
-      `${layout.cluster} is not a PostgreSQL data directory: move it away to begin afresh, or ` +
+      `${layout.cluster} is not a PostgreSQL data directory: rename it to start anew, or ` +
         'restore it from a backup.',
       { cause },
     );

@@ -1,5 +1,5 @@
 // What Tallybook keeps in its data directory beside PostgreSQL's own files: where each file lies,
-// the passwords, the secret, and how a file gets on disk for good. The passwords are on disk before
+// the passwords, the secret, and durable writing. The passwords are on disk before
 // the server that wants them exists, because losing them would lock the data away.
 
 import { randomBytes } from 'node:crypto';

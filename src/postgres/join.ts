@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from './cluster.ts';
-import { connectKeeper, type Keeper } from './connection.ts';
+import { connectMonitor, type Monitor } from './connection.ts';
 import { codeOf } from './directory.ts';
 import {
   endOrphans,
@@ -22,7 +22,7 @@ export type ServerLog = (event: Record<string, unknown>, message: string) => voi
 export interface Joined {
   /** As it is: a running server may have its socket elsewhere than planned. */
   readonly cluster: Cluster;
-  readonly keeper: Keeper;
+  readonly monitor: Monitor;
   /** Undefined when the server ran already. */
   readonly launch: Launch | undefined;
 }
@@ -34,10 +34,10 @@ export interface JoinOptions extends LaunchOptions {
 
 /** Recovery after a crash reads up to max_wal_size of log: seconds, on a poor disk minutes. */
 const READY_LIMIT_MS = 10 * 60_000;
-/** How long the children of a killed server may hold its memory; they notice within a second. */
-const REMAINS_LIMIT_MS = 5_000;
+/** How long the children of a killed server may hold its memory; they end within a second. */
+const MEMORY_LIMIT_MS = 5_000;
 const POLL_MS = 20;
-const REMAINS = /still in use|already exists/;
+const STILL_HELD = /still in use|already exists/;
 const NOT_YET = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'EAGAIN', '53300'];
 
 export async function joinServer(planned: Cluster, options: JoinOptions): Promise<Joined> {
@@ -45,41 +45,41 @@ export async function joinServer(planned: Cluster, options: JoinOptions): Promis
   if (running === undefined) return startServer(planned, options);
   const { pid, ready, socketDirectory } = running;
   if (ready && !existsSync(socketIn(socketDirectory))) {
-    // Without its socket it is of no use to anybody.
+    // Without its socket no process can connect to it.
     options.log({ pid }, 'the socket of PostgreSQL is gone: restarting it');
     await shutDown(planned, pid);
     return startServer(planned, options);
   }
   const cluster = { ...planned, socketDirectory };
   try {
-    return { cluster, keeper: await untilReady(cluster, options, undefined), launch: undefined };
+    return { cluster, monitor: await untilReady(cluster, options, undefined), launch: undefined };
   } catch (error) {
     if (findRunning(cluster) !== undefined) throw error;
-    // It was about to end.
+    // It was ending.
     return startServer(cluster, options);
   }
 }
 
 /**
- * A server killed a moment ago leaves children that still hold its shared memory. One that hangs,
- * such as one that waits for a lock of another that was killed, would hold it for ever.
+ * The children of a server that was just killed still hold its shared memory. A child that hangs,
+ * such as one that waits for a lock of another killed process, never releases it.
  */
 async function startServer(cluster: Cluster, options: JoinOptions): Promise<Joined> {
-  let deadline = Date.now() + REMAINS_LIMIT_MS;
+  let deadline = Date.now() + MEMORY_LIMIT_MS;
   for (;;) {
     options.signal.throwIfAborted();
     const started = await launch(cluster, options);
     try {
-      return { cluster, keeper: await untilReady(cluster, options, started), launch: started };
+      return { cluster, monitor: await untilReady(cluster, options, started), launch: started };
     } catch (error) {
-      const hasRemains = REMAINS.test(started.failure() ?? '');
+      const isHeld = STILL_HELD.test(started.failure() ?? '');
       await started.end();
-      if (!hasRemains || options.signal.aborted) throw error;
+      if (!isHeld || options.signal.aborted) throw error;
       if (Date.now() > deadline) {
         const ended = endOrphans(cluster);
         if (ended.length === 0) throw error;
         options.log({ ended }, 'processes of a killed PostgreSQL hung: they were ended');
-        deadline = Date.now() + REMAINS_LIMIT_MS;
+        deadline = Date.now() + MEMORY_LIMIT_MS;
       }
       await sleep(100);
     }
@@ -90,7 +90,7 @@ async function untilReady(
   cluster: Cluster,
   { signal, log }: JoinOptions,
   started: Launch | undefined,
-): Promise<Keeper> {
+): Promise<Monitor> {
   const begin = Date.now();
   let noticeAt = begin + 10_000;
   for (;;) {
@@ -119,8 +119,8 @@ async function untilReady(
 /**
  * Connecting to a frozen server takes ten seconds to fail. An aborted start does not wait for it.
  */
-async function connectOrAbort(cluster: Cluster, signal: AbortSignal): Promise<Keeper> {
-  const connecting = connectKeeper(cluster);
+async function connectOrAbort(cluster: Cluster, signal: AbortSignal): Promise<Monitor> {
+  const connecting = connectMonitor(cluster);
   const leave = new AbortController();
   const aborted = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { signal: leave.signal });

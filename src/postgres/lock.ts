@@ -1,7 +1,7 @@
 // One process at a time makes, starts, joins or stops the server of a data directory. The lock is a
-// directory with one file, named after its holder, and the file system decides every race: a rename
-// onto a directory succeeds only while that is missing or empty, and a dead holder is removed by
-// its own name, so nobody can remove a lock that somebody else has taken since.
+// directory with one file, named after the process that holds it. The file system decides races: a
+// rename onto a directory succeeds only while that is missing or empty, and the file of a process
+// that has ended is removed by its name, so no process removes a lock that another has just taken.
 
 import { randomBytes } from 'node:crypto';
 import {
@@ -19,7 +19,7 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { codeOf } from './directory.ts';
 
-/** A holder may be replaying a long write-ahead log after a crash, which takes minutes. */
+/** A process that holds it may replay a long write-ahead log after a crash, which takes minutes. */
 const WAIT_LIMIT_MS = 15 * 60_000;
 const POLL_MS = 20;
 
@@ -46,11 +46,11 @@ export async function withLock<T>(
 }
 
 /** Removes the drafts of processes that ended while they took the lock. Call it under the lock. */
-export function removeDeadDrafts(path: string): void {
+export function removeStaleDrafts(path: string): void {
   const prefix = `${basename(path)}.`;
   for (const entry of readdirSync(dirname(path))) {
     const name = entry.startsWith(prefix) ? entry.slice(prefix.length) : '';
-    if (!/^\d+-\d+-[0-9a-f]+$/.test(name) || lives(name)) continue;
+    if (!/^\d+-\d+-[0-9a-f]+$/.test(name) || isAlive(name)) continue;
     rmSync(join(dirname(path), entry), { recursive: true, force: true });
   }
 }
@@ -60,7 +60,7 @@ async function acquire(path: string, name: string, { notice, signal }: Waiting):
   let noticeAt = begin + 3_000;
   for (;;) {
     const holder = holderOf(path);
-    if (holder !== undefined && !lives(holder)) {
+    if (holder !== undefined && !isAlive(holder)) {
       rmSync(join(path, holder), { force: true });
       continue;
     }
@@ -82,7 +82,7 @@ function take(path: string, name: string): boolean {
   const draft = `${path}.${name}`;
   try {
     mkdirSync(draft, { mode: 0o755 });
-    // The content is of no use but to fail here, where the message is plain, when the disk is full.
+    // Written so that a full disk fails here, where the message is plain. Nothing reads it.
     writeFileSync(join(draft, name), name);
     // An ordinary user has to be able to remove what a killed root process left.
     if (process.getuid?.() === 0) {
@@ -111,16 +111,16 @@ function removeIfEmpty(path: string): void {
   try {
     rmdirSync(path);
   } catch {
-    // Somebody else has taken it, or removed it.
+    // Another process has taken or removed it.
   }
 }
 
-function lives(name: string): boolean {
+function isAlive(name: string): boolean {
   const [pid, start] = name.split('-').map(Number);
   try {
     process.kill(pid ?? 0, 0);
   } catch (error) {
-    // EPERM: it lives and belongs to somebody else.
+    // EPERM: it runs, as another user.
     if (codeOf(error) !== 'EPERM') return false;
   }
   const startNow = startOf(pid ?? 0);

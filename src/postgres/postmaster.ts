@@ -1,5 +1,5 @@
-// The server process: what its pid file says, whether it lives, starting it and ending it. A pid
-// file is believed only after a look at the process itself, because numbers are used again.
+// The server process: what its pid file says, whether it runs, starting it and stopping it. A pid
+// file counts only after a check of the process itself, because process IDs are used again.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import {
@@ -34,15 +34,15 @@ export interface LaunchOptions {
 }
 
 export interface Launch {
-  /** Why the server ended; undefined while it lives. */
+  /** Why the server ended; undefined while it runs. */
   failure(): string | undefined;
-  /** Ends a server that did not come up, also before it has written its pid file. */
+  /** Stops a server that did not start, also before it has written its pid file. */
   end(): Promise<void>;
   /** Ends the watcher of `stopWithParent`. Call it once the server is gone. */
   release(): void;
 }
 
-/** A fast shutdown writes a checkpoint, at most shared_buffers; a slow disk takes its time. */
+/** A fast shutdown writes a checkpoint, at most shared_buffers; a slow disk takes long. */
 const STOP_LIMIT_MS = 120_000;
 const LOGS_KEPT = 5;
 
@@ -79,7 +79,7 @@ export async function launch(cluster: Cluster, options: LaunchOptions): Promise<
         'only: start Tallybook again, and it takes another one.',
     );
   }
-  await clearRemains(cluster);
+  await removeStaleFiles(cluster);
   pruneLogs(cluster);
   const { layout, account } = cluster;
   const server = [
@@ -113,7 +113,7 @@ export async function shutDown(cluster: Cluster, pid: number): Promise<void> {
   try {
     if (isOnThisDirectory(cluster, pid)) process.kill(pid, 'SIGINT');
   } catch (error) {
-    // It may have ended between the look and the signal.
+    // It may have ended between the check and the signal.
     if (isOnThisDirectory(cluster, pid)) throw error;
   }
   while (isOnThisDirectory(cluster, pid)) {
@@ -126,8 +126,8 @@ export async function shutDown(cluster: Cluster, pid: number): Promise<void> {
 
 /**
  * Kills the processes on the directory whose postmaster is gone. What they did not write is in the
- * write-ahead log, as after any crash. A postmaster that lives is none of them, nor are its
- * children: it may be there without a pid file. @returns their process IDs; none where there is no
+ * write-ahead log, as after any crash. A running postmaster is not among them, nor are its
+ * children: it may run without a pid file. @returns their process IDs; none where there is no
  * /proc.
  */
 export function endOrphans(cluster: Cluster): number[] {
@@ -199,7 +199,7 @@ function parentOf(pid: number): number {
  * to start when the process ID now belongs to another process of the same user, or when the machine
  * lost power before the file was written: only then do we remove it.
  */
-async function clearRemains(cluster: Cluster): Promise<void> {
+async function removeStaleFiles(cluster: Cluster): Promise<void> {
   const socket = socketIn(cluster.socketDirectory);
   if (await answers(cluster.socketDirectory)) {
     throw new Error(
@@ -224,7 +224,7 @@ function exists(pid: number): boolean {
 }
 
 function launched(child: ChildProcess, reason: () => string): Launch {
-  // The logs are read when somebody asks: at an ordinary end their directory may be gone.
+  // The logs are read only when asked for: after an ordinary end their directory may be removed.
   let ended: (() => string) | undefined;
   child.once('error', (error) => {
     ended = () => `it could not be run: ${error.message}`;
@@ -249,7 +249,7 @@ function launched(child: ChildProcess, reason: () => string): Launch {
   };
 }
 
-/** The start log says what went wrong before the server's own log was open, else that one does. */
+/** Errors before the server opens its own log are in the start log, later ones in its own log. */
 function reasonIn({ layout }: Cluster, startedAt: number): string {
   const early = (linesOf(layout.startLog) ?? []).filter(
     (line) => line !== '' && !line.includes('redirecting log output'),
@@ -258,7 +258,7 @@ function reasonIn({ layout }: Cluster, startedAt: number): string {
   const directory = join(layout.cluster, 'log');
   const newest = existsSync(directory) ? readdirSync(directory).sort().at(-1) : undefined;
   const log = newest ? join(directory, newest) : layout.startLog;
-  if (statSync(log).mtimeMs < startedAt - 1_000) return 'it said nothing';
+  if (statSync(log).mtimeMs < startedAt - 1_000) return 'it wrote no log';
   const errors = (linesOf(log) ?? []).filter((line) => /(FATAL|PANIC|ERROR):/.test(line));
   return errors.slice(-3).join(' | ') || `see ${log}`;
 }

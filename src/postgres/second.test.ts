@@ -216,7 +216,7 @@ test('a frozen server keeps no process from ending', async () => {
   thaw();
   expect(code).toBe(0);
   expect(took).toBeLessThan(12_000);
-  expect(service.log()).toContain('it does not say whether others use it');
+  expect(service.log()).toContain('it is unknown whether others use it');
   const again = await serve();
   expect(await isReady(again)).toBe(true);
 });

@@ -98,7 +98,7 @@ describe('durability', () => {
     process.kill(hanging, 'SIGSTOP');
     process.kill(serverPid(data), 'SIGKILL');
     await until('log', () => messages.some((each) => /is back/.test(each)));
-    expect(lives(hanging)).toBe(false);
+    expect(isAlive(hanging)).toBe(false);
     expect(await rows(server.ownerUrl, 'select n from before_hanging')).toEqual([{ n: 1 }]);
   });
 
@@ -108,7 +108,7 @@ describe('durability', () => {
     await rows(
       server.ownerUrl,
       `select pg_terminate_backend(pid) from pg_stat_activity
-        where application_name = 'tallybook keeper'`,
+        where application_name = 'tallybook monitor'`,
     );
     await until('log', () => messages.some((each) => /is back/.test(each)));
     expect(serverPid(data)).toBe(pid);
@@ -121,14 +121,14 @@ describe('sharing', () => {
   test('a second start joins the running server, and the last one out stops it', async () => {
     const first = await start(data);
     const second = await start(data);
-    expect([first.adopted, second.adopted]).toEqual([false, true]);
+    expect([first.wasRunning, second.wasRunning]).toEqual([false, true]);
     expect(second.ownerUrl).toBe(first.ownerUrl);
     const pid = serverPid(data);
     await first.stop();
     expect(await rows(second.ownerUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
     await second.stop();
     await second.stop();
-    expect(lives(pid)).toBe(false);
+    expect(isAlive(pid)).toBe(false);
   });
 
   test('a server with somebody connected is left running', async () => {
@@ -138,7 +138,7 @@ describe('sharing', () => {
     expect(isServer(data)).toBe(true);
     await client.end();
     const next = await start(data);
-    expect(next.adopted).toBe(true);
+    expect(next.wasRunning).toBe(true);
     await next.stop();
     expect(isServer(data)).toBe(false);
   });
@@ -154,12 +154,12 @@ describe('sharing', () => {
     expect(readdirSync(fresh).filter((name) => /unfinished|lock/.test(name))).toEqual([]);
   });
 
-  test('an adopted server that dies is restarted', async () => {
+  test('a joined server that dies is restarted', async () => {
     const child = startElsewhere(data);
     await firstLine(child);
     child.kill('SIGKILL');
     const server = await start(data);
-    expect(server.adopted).toBe(true);
+    expect(server.wasRunning).toBe(true);
     const pid = serverPid(data);
     process.kill(pid, 'SIGKILL');
     await until('restart', () => isServer(data) && serverPid(data) !== pid);
@@ -171,7 +171,7 @@ describe('sharing', () => {
     const first = await start(data);
     rmSync(readFileSync(join(data, 'postgres.socket'), 'utf8').trim(), { recursive: true });
     const second = await start(data);
-    expect(second.adopted).toBe(false);
+    expect(second.wasRunning).toBe(false);
     expect(await rows(first.ownerUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
   });
 });
@@ -190,7 +190,7 @@ describe('what a crash leaves', () => {
     const { uid, gid } = statSync(join(data, 'postgres'));
     chownSync(file, uid, gid);
     const server = await start(data);
-    expect(server.adopted).toBe(false);
+    expect(server.wasRunning).toBe(false);
     await server.stop();
     expect(existsSync(file)).toBe(false);
   });
@@ -202,13 +202,13 @@ describe('what a crash leaves', () => {
     mkdirSync(join(fresh, 'postgres.unfinished-abc'), { recursive: true });
     lockAs(fresh, `${dead.pid}-1-a`);
     const servers = await Promise.all([start(fresh), start(fresh), start(fresh)]);
-    expect(servers.filter((each) => !each.adopted)).toHaveLength(1);
+    expect(servers.filter((each) => !each.wasRunning)).toHaveLength(1);
     expect(readdirSync(fresh).filter((name) => /unfinished|lock/.test(name))).toEqual([]);
   });
 
   test('a lock whose number now belongs to another process is not believed', async () => {
     lockAs(data, `${process.pid}-1-a`);
-    await expect(start(data)).resolves.toMatchObject({ adopted: false });
+    await expect(start(data)).resolves.toMatchObject({ wasRunning: false });
   });
 });
 
@@ -219,7 +219,7 @@ describe('nothing is left running', () => {
     const server = await start(data);
     const pid = serverPid(data);
     await server.stop();
-    expect(lives(pid)).toBe(false);
+    expect(isAlive(pid)).toBe(false);
     await until('last child gone', () => processesOn(data).length === 0);
   });
 
@@ -331,7 +331,7 @@ function startElsewhere(dataDirectory: string, stopWithParent = false): ChildPro
       stopWithParent: ${stopWithParent},
       log: () => undefined,
     });
-    console.log(server.adopted);
+    console.log(server.wasRunning);
     process.stdin.on('end', async () => { await server.stop(); process.exit(0); }).resume();`;
   const flags = ['--import', 'tsx', '--input-type=module', '-e', code];
   const child = spawn(process.execPath, flags, { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -386,11 +386,11 @@ function serverPid(data: string): number {
 }
 
 function isServer(data: string): boolean {
-  return existsSync(join(data, 'postgres', 'postmaster.pid')) && lives(serverPid(data));
+  return existsSync(join(data, 'postgres', 'postmaster.pid')) && isAlive(serverPid(data));
 }
 
 /** A process that has ended but whose parent has not yet looked has no directory any more. */
-function lives(pid: number): boolean {
+function isAlive(pid: number): boolean {
   try {
     return readlinkSync(`/proc/${pid}/cwd`) !== '';
   } catch {

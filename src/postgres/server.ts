@@ -1,6 +1,6 @@
 // The private PostgreSQL server of a data directory, which Tallybook uses when no DATABASE_URL is
-// set. It is a real server with full durability. It survives a killed Tallybook: the next start
-// joins it, and the last process that uses it stops it.
+// set. It is a real server with full durability. It keeps running when Tallybook is killed: the
+// next start joins it, and the last process that uses it stops it.
 
 import { existsSync } from 'node:fs';
 import { chooseAccount } from './account.ts';
@@ -17,7 +17,7 @@ export interface PrivateServer {
   /** The role `tallybook_service` with its password; the migrations create it. */
   readonly serviceUrl: string;
   /** Whether a server already ran on this data directory and was joined. */
-  readonly adopted: boolean;
+  readonly wasRunning: boolean;
   /** The secret of the data directory, the same at every start, made at its first use. */
   secret(): Promise<string>;
   /**
@@ -25,8 +25,8 @@ export interface PrivateServer {
    * own connections first. May be called again.
    */
   stop(): Promise<void>;
-  /** Tells the server to end, unless other processes use it, and does not wait for its end. */
-  dismiss(): Promise<void>;
+  /** Signals the server to stop, unless other processes use it, and does not wait for it. */
+  requestStop(): Promise<void>;
 }
 
 interface PrivateServerOptions {
@@ -54,7 +54,7 @@ export async function startPrivateServer(options: PrivateServerOptions): Promise
         'with "tallybook migrate"',
     );
   }
-  // Before the lock, which could not be made in a directory of somebody else's.
+  // Before the lock, which cannot be made in a directory of another user.
   chooseAccount(layout.cluster);
   makeRoot(layout.root);
   const launchOptions = { log, stopWithParent, settings };
@@ -65,14 +65,14 @@ export async function startPrivateServer(options: PrivateServerOptions): Promise
     joinServer(await prepareCluster(layout, binDirectory), { ...launchOptions, signal }),
   );
   const supervisor = new Supervisor(joined, launchOptions);
-  const adopted = joined.launch === undefined;
-  log({ adopted, dataDirectory: layout.root }, 'PostgreSQL is ready');
+  const wasRunning = joined.launch === undefined;
+  log({ wasRunning, dataDirectory: layout.root }, 'PostgreSQL is ready');
   return {
     ownerUrl: ownerUrl(joined.cluster),
     serviceUrl: serviceUrl(joined.cluster),
-    adopted,
+    wasRunning,
     secret: () => underLock(async () => keptSecret(layout)),
     stop: () => supervisor.stop(),
-    dismiss: () => supervisor.dismiss(),
+    requestStop: () => supervisor.requestStop(),
   };
 }

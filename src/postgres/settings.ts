@@ -7,8 +7,8 @@ export const TUNABLE: Readonly<Record<string, string>> = {
   shared_buffers: '128MB',
   // Full page images are most of the log after a checkpoint, and they compress well.
   wal_compression: 'on',
-  // A young database has no statistics: plans made then walk whole merchants instead of keys, and
-  // stay until the first ANALYZE. With the default of a minute that was 900 adjustments a second.
+  // A new database has no statistics: plans made then scan all rows of a merchant instead of using
+  // keys, until the first ANALYZE. With the default of a minute that was 900 adjustments a second.
   autovacuum_naptime: '5s',
 };
 

@@ -26,7 +26,7 @@ export function keptSocketDirectory(layout: Layout, account: Account): string {
 
 /**
  * Whether it is a directory of this user only. One that is gone is made again, because temporary
- * directories are cleaned; one of somebody else's is refused.
+ * directories are cleaned; one of another user is refused.
  */
 export function makeUsable(directory: string, account: Account): boolean {
   if (!fits(directory) || !canEnter(dirname(directory), account)) return false;
@@ -34,19 +34,19 @@ export function makeUsable(directory: string, account: Account): boolean {
     mkdirSync(directory, { mode: 0o700 });
     handOver(directory, account);
   } catch {
-    // It exists: the look below decides.
+    // It exists: the check below decides.
   }
   const found = lstatSync(directory, { throwIfNoEntry: false });
   return found?.isDirectory() === true && found.uid === account.uid && (found.mode & 0o077) === 0;
 }
 
-/** Removes a directory outside the data directory, which nobody would look for later. */
+/** Removes a directory outside the data directory, because nothing else removes it later. */
 export function dropSocketDirectory(layout: Layout, directory: string): void {
   if (dirname(directory) === layout.root) return;
   try {
     rmdirSync(directory);
   } catch {
-    // Not empty or gone already: the next start looks at it again.
+    // Not empty, or removed already: the next start checks it again.
   }
 }
 

@@ -1,7 +1,7 @@
 // Keeps a joined server alive, and stops it with the last process that uses it.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connectKeeper, isSilence, otherClients, remainingClients } from './connection.ts';
+import { connectMonitor, isSilence, otherClients, remainingClients } from './connection.ts';
 import { codeOf, isFull } from './directory.ts';
 import { type Joined, type JoinOptions, joinServer } from './join.ts';
 import { withLock } from './lock.ts';
@@ -10,10 +10,12 @@ import { dropSocketDirectory } from './socket.ts';
 
 const FIRST_DELAY_MS = 100;
 const LONGEST_DELAY_MS = 5_000;
-/** A server that lived this long did not die of its start: the next delay is short again. */
+/**
+ * After this time the end of a server has nothing to do with its start: the next delay is short.
+ */
 const STEADY_MS = 30_000;
 /** A server that does not answer by then whether others use it is left running. */
-const DISMISSAL_MS = 50;
+const STOP_REQUEST_MS = 50;
 const PRUNE_EVERY_MS = 10 * 60_000;
 
 export class Supervisor {
@@ -42,15 +44,15 @@ export class Supervisor {
   }
 
   /** Without the lock: a process that joins at this moment starts the server again. */
-  async dismiss(): Promise<void> {
+  async requestStop(): Promise<void> {
     this.#abort.abort();
-    const { cluster, keeper } = this.#joined;
+    const { cluster, monitor } = this.#joined;
     const running = findRunning(cluster);
     if (running === undefined) return;
-    const late = sleep(DISMISSAL_MS, undefined, { ref: false });
+    const late = sleep(STOP_REQUEST_MS, undefined, { ref: false });
     try {
-      const found = await Promise.race([otherClients(keeper.client), late]);
-      if (found?.keepers === 0) process.kill(running.pid, 'SIGINT');
+      const found = await Promise.race([otherClients(monitor.client), late]);
+      if (found?.monitors === 0) process.kill(running.pid, 'SIGINT');
     } catch {
       // It is ending already.
     }
@@ -61,7 +63,7 @@ export class Supervisor {
     let delay = FIRST_DELAY_MS;
     let since = Date.now();
     for (;;) {
-      await Promise.race([this.#joined.keeper.ended, this.#aborted]);
+      await Promise.race([this.#joined.monitor.ended, this.#aborted]);
       if (signal.aborted) return;
       const reason = this.#joined.launch?.failure() ?? 'the connection ended';
       log({ reason }, 'PostgreSQL was lost: joining it again or restarting it');
@@ -80,7 +82,7 @@ export class Supervisor {
       await this.#underLock(async () => {
         this.#hold(await joinServer(this.#joined.cluster, this.#options));
       }, signal);
-      log({ adopted: this.#joined.launch === undefined }, 'PostgreSQL is back');
+      log({ wasRunning: this.#joined.launch === undefined }, 'PostgreSQL is back');
       return true;
     } catch (error) {
       if (!signal.aborted) log({ err: error }, 'PostgreSQL could not be restarted yet');
@@ -101,7 +103,7 @@ export class Supervisor {
     clearInterval(this.#pruning);
     await this.#watching;
     let hasLock = false;
-    // Under the lock nobody joins between our look at the connections and the end.
+    // Under the lock no process joins between the count of connections and the end.
     await this.#underLock(() => {
       hasLock = true;
       return this.#leave();
@@ -114,14 +116,13 @@ export class Supervisor {
 
   async #leave(): Promise<void> {
     const { log } = this.#options;
-    const { cluster, launch, keeper } = this.#joined;
+    const { cluster, launch, monitor } = this.#joined;
     const running = findRunning(cluster);
-    // It cannot be found when somebody removed its pid file, but our own child is known all the
-    // same.
+    // It cannot be found when its pid file was removed, but our own child is known.
     const isAlive = running !== undefined || (launch !== undefined && !launch.failure());
     const others = isAlive ? await this.#others() : 0;
     if (others !== 0) {
-      const reason = others ? 'others are connected' : 'it does not say whether others use it';
+      const reason = others ? 'others are connected' : 'it is unknown whether others use it';
       log({ others }, `PostgreSQL is left running: ${reason}`);
       return;
     }
@@ -129,27 +130,27 @@ export class Supervisor {
     else await launch?.end();
     launch?.release();
     // A connection to a server that could not be found would keep this process from ending.
-    void keeper.client.end().catch(() => undefined);
+    void monitor.client.end().catch(() => undefined);
     dropSocketDirectory(cluster.layout, cluster.socketDirectory);
     log({}, 'PostgreSQL is stopped');
   }
 
-  /** Connections other than ours; ours is closed. Undefined: nobody knows, so the server stays. */
+  /** Connections other than ours; ours is closed. Undefined: unknown, so the server stays. */
   async #others(): Promise<number | undefined> {
-    const { cluster, keeper } = this.#joined;
+    const { cluster, monitor } = this.#joined;
     try {
-      const count = await remainingClients(keeper.client);
-      await keeper.client.end();
+      const count = await remainingClients(monitor.client);
+      await monitor.client.end();
       return count;
     } catch (error) {
       if (isSilence(error)) return undefined;
     }
-    // Our connection is gone: a new one tells.
+    // Our connection has ended: ask on a new one.
     try {
-      const { client } = await connectKeeper(cluster);
+      const { client } = await connectMonitor(cluster);
       return await remainingClients(client).finally(() => client.end());
     } catch (error) {
-      // 57P03: starting up, so nobody is connected.
+      // 57P03: starting up, so nothing is connected.
       return codeOf(error) === '57P03' ? 0 : undefined;
     }
   }

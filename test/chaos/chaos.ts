@@ -1,17 +1,17 @@
 // One run: warm up, break things while clients write, mend everything, see every request answered,
-// judge, restart, send old keys again, judge once more.
+// check, restart, send old keys again, check once more.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { judgeAnswers } from './check/answers.ts';
-import { judgeEffects } from './check/effects.ts';
-import { judgeLedger, offLedger } from './check/ledger.ts';
+import { checkAnswers } from './check/answers.ts';
+import { type Met, whatWasMet } from './check/coverage.ts';
+import { checkEffects } from './check/effects.ts';
+import { checkLedger, offLedger } from './check/ledger.ts';
+import { checkLocationStatus } from './check/location-status.ts';
 import { type Recovery, recoveryOf } from './check/recovery.ts';
 import { byKey, checkRegisters, type Registers } from './check/registers.ts';
-import { judgeShutters } from './check/shutters.ts';
-import { type Met, whatWasMet } from './check/sometimes.ts';
 import type { Finding } from './check/verdict.ts';
 import { Clients } from './clients.ts';
 import { ChaosEnvironment } from './environment/environment.ts';
@@ -51,12 +51,12 @@ export async function runChaos(seed: number, seconds: number): Promise<Outcome> 
     const faults = await unleash(environment, new Random(seed), now() + seconds * 1_000);
     await watch.end();
     const drainedMs = await drain(environment, clients);
-    const early = await judge(environment, await clients.history());
+    const early = await check(environment, await clients.history());
     await environment.restart();
     await clients.replay(replaysEach);
     await clients.quit();
     const attempts = await clients.history();
-    const late = await judge(environment, attempts);
+    const late = await check(environment, attempts);
     const { deadlocks, recoveries } = environment.database.facts();
     await environment.close();
     const { events, refusedReads, shop } = environment;
@@ -100,15 +100,15 @@ function tardiness(drainedMs: number): string[] {
   return drainedMs <= livenessMs ? [] : [`it took ${Math.round(drainedMs)} ms`];
 }
 
-async function judge(
+async function check(
   environment: ChaosEnvironment,
   attempts: readonly Attempt[],
 ): Promise<Finding[]> {
   return [
-    ...(await judgeEffects(environment.database, attempts, environment.shop)),
-    ...(await judgeLedger(environment.database)),
-    ...judgeAnswers(attempts, environment.operator.bans, environment.shop),
-    judgeShutters(attempts, environment.shop.booth),
+    ...(await checkEffects(environment.database, attempts, environment.shop)),
+    ...(await checkLedger(environment.database)),
+    ...checkAnswers(attempts, environment.operator.bans, environment.shop),
+    checkLocationStatus(attempts, environment.shop.booth),
   ];
 }
 

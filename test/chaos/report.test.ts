@@ -3,7 +3,7 @@
 
 import { expect, test } from 'vitest';
 import type { Outcome } from './chaos.ts';
-import { longRun, type Met, meanings } from './check/sometimes.ts';
+import { longRun, type Met, meanings } from './check/coverage.ts';
 import { isGood, missed, describe as words } from './report.ts';
 
 const names = Object.keys(meanings) as (keyof Met)[];

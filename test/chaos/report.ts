@@ -1,8 +1,8 @@
 // A run in words: what was done, what was met, what was found, and how to do it again.
 
 import { livenessMs, type Outcome } from './chaos.ts';
+import { type Met, meanings, required } from './check/coverage.ts';
 import type { Recovery } from './check/recovery.ts';
-import { type Met, meanings, required } from './check/sometimes.ts';
 
 /** What is hoped for, though other faults go on meanwhile. */
 const recoveryMs = 5_000;

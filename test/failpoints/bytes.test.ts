@@ -53,7 +53,7 @@ async function bytesOf(node: FaultyNode, side: Side, kind = adjustment): Promise
 function isLost({ answer, cut }: Sent, side: Side, kind: Kind): boolean {
   // A service that has all of an answer does not need the connection any more.
   const isAnswered = side === 'toService' && cut?.isWhole === true;
-  // A connection may have come to the end of its life, or was not to be had in time.
+  // A connection may have reached its maximum age, or could not be opened in time.
   const isFresh = cut === undefined || cut.exchange === 'connect';
   const isOpen = isFresh && answer.status !== kind.status;
   return isOpen || (kind.before.includes(cut?.exchange ?? '') && !isAnswered);

@@ -6,7 +6,7 @@ import { extentName, isProof, numbersTo, timeout } from '../kit/extent.ts';
 import { FaultEnvironment, isReplay } from './environment.ts';
 import { adjustment, changeOfProduct, create, type Write } from './kinds.ts';
 
-// The connection between client and service is cut after every number of bytes, either way.
+// The connection between client and service is cut after every number of bytes, in both directions.
 
 let environment: FaultEnvironment;
 
@@ -46,7 +46,7 @@ async function open(): Promise<Socket> {
   return socket;
 }
 
-/** Sends the beginning of a request and leaves: politely, or not. */
+/** Sends the beginning of a request and closes the connection, in order or with a reset. */
 async function sendPart(bytes: Buffer, isReset: boolean): Promise<void> {
   const socket = await open();
   await new Promise<void>((resolve) => {
@@ -62,7 +62,7 @@ async function sendPart(bytes: Buffer, isReset: boolean): Promise<void> {
   if (!socket.closed) await once(socket, 'close');
 }
 
-/** Sends a request and leaves once so many bytes of its answer have come. */
+/** Sends a request and closes once so many bytes of its answer have come. */
 async function readPart(request: Buffer, length: number): Promise<number> {
   const socket = await open();
   let received = 0;
@@ -111,7 +111,7 @@ describe.each(all)(`a request cut by the client: $name, $framing (${extentName})
 });
 
 describe.each(routes)(`an answer cut by the client: $name (${extentName})`, (kind) => {
-  test('at any byte leaves one effect, and the same key tells of it', { timeout }, async () => {
+  test('at any byte leaves one effect, and the same key finds it', { timeout }, async () => {
     const framing = 'of a known length';
     const last = await readPart(bytesOf(await environment.newWrite(kind), framing), 1);
     for (const length of numbersTo(last, 12)) {

@@ -1,5 +1,5 @@
-// A byte on the disk has changed behind the database's back. Its checksums notice: what is in the
-// damaged page is 503, never anything wrong; everybody else is served.
+// A byte on the disk has changed. The database's checksums detect it: what is in the damaged page
+// is answered 503 and never wrongly; all other requests are served.
 
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

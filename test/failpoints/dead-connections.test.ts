@@ -3,8 +3,8 @@ import { limits } from '../../src/core/limits.ts';
 import { FaultEnvironment, type FaultyNode, summaryOf } from './environment.ts';
 import { kinds } from './kinds.ts';
 
-// A network drops all connections to the database without a word, and works again. Whoever asks
-// next cannot know; but once one connection was silent, nobody else has to find that out.
+// A network drops all connections to the database without closing them, and works again. The next
+// request cannot know. Once one connection gave no answer, the others are not used any more.
 
 const silence = limits.connectionSilenceTimeout - 100;
 
@@ -22,7 +22,7 @@ afterAll(async () => {
 
 interface Burst {
   readonly failed: number;
-  /** Those that met a dead connection: nothing else takes as long. */
+  /** Those that used a dropped connection: nothing else takes as long. */
   readonly slow: number;
 }
 
@@ -47,7 +47,7 @@ async function burst(): Promise<Burst> {
 // A busy machine may take too long to open so many connections at once: 503, but not slowly.
 const allIsWell = () => expect.poll(burst).toEqual({ failed: 0, slow: 0 });
 
-test('one request pays for connections that died in silence, not one for each', async () => {
+test('one request fails when all connections were dropped silently, not one for each', async () => {
   await allIsWell();
   node.proxy.abandon();
   const asked = performance.now();

@@ -80,8 +80,8 @@ export class FaultEnvironment extends WriteEnvironment {
   }
 
   /**
-   * Sends the write again, by a way without faults, and once more: it is answered the same both
-   * times, as `first` was if that was a success, and done once.
+   * Sends the write twice more to a node without faults: both answers are the same, and the same as
+   * `first` if that was a success. It is done once.
    */
   async mustSettle(write: Write, what: string, first?: Answer): Promise<Answer> {
     const { status } = write.kind;

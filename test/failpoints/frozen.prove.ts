@@ -45,7 +45,7 @@ test('nobody waits long for an owner that is frozen, and it is done once', {
   await environment.verify();
 });
 
-/** Frozen until all others have their answers: its own is a success nonetheless. */
+/** Frozen until all others have their answers. Its own is a success all the same. */
 async function freezeAndGoOn(kind: Kind): Promise<void> {
   const node = await openNode();
   const { write, owner, pid } = await freeze(node, kind);
@@ -61,9 +61,9 @@ async function freezeForLong(): Promise<() => Promise<void>> {
   const node = await openNode();
   const asked = performance.now();
   const { write, owner, pid } = await freeze(node, adjustment);
-  const told = owner.then((answer) => ({ answer, took: performance.now() - asked }));
+  const timed = owner.then((answer) => ({ answer, took: performance.now() - asked }));
   return async () => {
-    const { answer, took } = await told;
+    const { answer, took } = await timed;
     expect(summaryOf(answer)).toBe('504 timeout');
     expect(took).toBeLessThan(limits.requestDeadline + slack);
     expect(summaryOf(await environment.send(environment.api, write))).toBe(inProgress);
@@ -76,7 +76,9 @@ async function freezeForLong(): Promise<() => Promise<void>> {
   };
 }
 
-/** Its twins hear that it is in progress; all other keys are served, by this node and others. */
+/**
+ * Its duplicates are answered as in progress; all other keys are served, by this node and others.
+ */
 async function mustServeOthers(node: FaultyNode, write: Write): Promise<void> {
   const asked = performance.now();
   const timed = async (what: string, of: Promise<string>, expected: string) => {
@@ -85,7 +87,7 @@ async function mustServeOthers(node: FaultyNode, write: Write): Promise<void> {
   };
   const places = { 'its node': node.api, 'another node': environment.api };
   const all = Object.entries(places).flatMap(([by, api]) => [
-    timed(`its twin at ${by}`, environment.send(api, write).then(summaryOf), inProgress),
+    timed(`its duplicate at ${by}`, environment.send(api, write).then(summaryOf), inProgress),
     ...kinds.map(async (kind) => {
       const other = await environment.newWrite(kind);
       await timed(

@@ -5,10 +5,10 @@ import { extentName, sampleOf, timeout } from '../kit/extent.ts';
 import { type ServiceProcess, startProcess } from '../kit/process.ts';
 import { FaultEnvironment, isReplay } from './environment.ts';
 import { adjustment, create, kinds } from './kinds.ts';
-import { first, repeated, type Way } from './scenarios.ts';
+import { first, repeated, type Scenario } from './scenarios.ts';
 
-// The service is killed at every exchange that a write waits for, before the database hears of it
-// and when it has answered, and started again.
+// The service is killed at every exchange that a write waits for, before it reaches the
+// database and after the database has answered, and started again.
 
 let environment: FaultEnvironment;
 let proxy: ExchangeProxy;
@@ -35,12 +35,12 @@ function start(): Promise<ServiceProcess> {
 
 type When = 'before' | 'after';
 
-const pointsOf = (way: Way) =>
-  way.own.flatMap((exchange) =>
-    (['before', 'after'] as const).map((when) => ({ way, exchange, when })),
+const pointsOf = (scenario: Scenario) =>
+  scenario.own.flatMap((exchange) =>
+    (['before', 'after'] as const).map((when) => ({ scenario, exchange, when })),
   );
 
-/** Around the commit in every run: a client that hears nothing must be able to ask again. */
+/** Around the commit in every run: a client without an answer must be able to ask again. */
 const always = [adjustment, create]
   .flatMap((kind) => pointsOf(first(kind)))
   .filter(({ exchange }) => exchange === 'commit');
@@ -50,21 +50,21 @@ const chosen = [...sampleOf(always, 2), ...sampleOf(others, 2)];
 test(`a service killed at any moment of a write leaves all of it or nothing (${extentName})`, {
   timeout,
 }, async () => {
-  for (const { way, exchange, when } of chosen) await kill(way, exchange, when);
+  for (const { scenario, exchange, when } of chosen) await kill(scenario, exchange, when);
   await environment.verify();
 });
 
-async function kill(way: Way, exchange: string, when: When): Promise<void> {
-  const what = `${way.name}, killed ${when} ${exchange}`;
-  const write = await environment.newWrite(way.kind);
-  await way.prepare(environment, write);
+async function kill(scenario: Scenario, exchange: string, when: When): Promise<void> {
+  const what = `${scenario.name}, killed ${when} ${exchange}`;
+  const write = await environment.newWrite(scenario.kind);
+  await scenario.prepare(environment, write);
   // Only now: starting has exchanges of its own.
   const next = await starting;
   const fault: Fault = { kind: 'run', when, work: () => serving.child.kill('SIGKILL') };
   let isMet = false;
-  // Behind the last statement COMMIT is on its way, but another process may not have sent it yet
-  // when that statement is answered. Whether it passed is known here.
-  let isDone = way.isReplay;
+  // COMMIT follows the last statement, but another process may not have sent it yet when that
+  // statement is answered. Whether it passed is known here.
+  let isDone = scenario.isReplay;
   proxy.onExchange = (name) => {
     const isHit = !isMet && name === exchange;
     if (name === 'commit' && !(isHit && when === 'before')) isDone = true;
@@ -81,7 +81,7 @@ async function kill(way: Way, exchange: string, when: When): Promise<void> {
   proxy.onExchange = () => undefined;
   if (exchange === 'commit') expect([what, isDone]).toEqual([what, when === 'after']);
   const answer = await served(ask);
-  expect([what, answer.status]).toEqual([what, way.kind.status]);
+  expect([what, answer.status]).toEqual([what, scenario.kind.status]);
   expect([what, isReplay(answer)]).toEqual([what, isDone]);
   await environment.mustSettle(write, what, answer);
 }

@@ -1,6 +1,7 @@
-// The kinds of writes that faults are put to, each with what it waits for and how its effects are
-// counted. They differ in what a batch needs to know first: levels and more; nothing at all, so
-// that BEGIN goes out with COMMIT; the row that it changes; a product with all of its levels.
+// The kinds of writes that faults are injected into, each with what it waits for and how its
+// effects are counted. They differ in what a batch needs to know first: levels and more; nothing at
+// all, so that BEGIN goes out with COMMIT; the row that it changes; a product with all of its
+// levels.
 
 import { newKey } from '../kit/api.ts';
 import type { Given } from '../kit/given.ts';
@@ -29,11 +30,11 @@ export interface Kind {
   readonly method: 'POST' | 'PATCH';
   /** The status of its success. */
   readonly status: number;
-  /** What it waits for before it lines up. */
+  /** What it waits for before it is queued. */
   readonly before: readonly string[];
   /** What loads, saves and commits a batch of it. */
   readonly batch: readonly string[];
-  /** The same, once a twin has done what it wants. */
+  /** The same, once a duplicate has done it. */
   readonly lateBatch: readonly string[];
   /** What shows the resource to a replay. */
   readonly find: string;
@@ -126,7 +127,7 @@ export const changeOfProduct = kindOf({
   effects: 'select version - 1 from products where id = $1',
 });
 
-/** COMMIT is on its way with what binds the key. */
+/** COMMIT is sent together with what binds the key. */
 export const isSentWithCommit = (exchange: string): boolean =>
   exchange === 'commit' || exchange.startsWith('bind_keys');
 

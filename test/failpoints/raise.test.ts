@@ -13,11 +13,11 @@ import { adjustment, type Kind, kinds, type Write } from './kinds.ts';
 import {
   answerTo,
   answerToRepeated,
+  duplicateFirst,
   faults,
   first,
-  overtaken,
-  type Way,
-  waysOf,
+  type Scenario,
+  scenariosOf,
 } from './scenarios.ts';
 
 let environment: FaultEnvironment;
@@ -52,21 +52,25 @@ interface Sent {
   readonly answer: Answer;
 }
 
-async function send(way: Way, by: FaultyNode, fault: ReturnType<typeof at>): Promise<Sent> {
-  const write = await environment.newWrite(way.kind);
-  await way.prepare(environment, write);
+async function send(
+  scenario: Scenario,
+  by: FaultyNode,
+  fault: ReturnType<typeof at>,
+): Promise<Sent> {
+  const write = await environment.newWrite(scenario.kind);
+  await scenario.prepare(environment, write);
   const { proxy, api } = by;
   proxy.reset();
-  const steer = way.steer(environment, write);
-  proxy.onExchange = (exchange) => fault(exchange) ?? steer(exchange);
+  const faultOf = scenario.faultOf(environment, write);
+  proxy.onExchange = (exchange) => fault(exchange) ?? faultOf(exchange);
   const answer = await environment.send(api, write);
   proxy.onExchange = () => undefined;
   return { write, answer };
 }
 
-async function mustFit({ write, answer }: Sent, way: Way, what: string): Promise<void> {
-  const isDone = answer.status === way.kind.status;
-  if (isDone) expect([what, isReplay(answer)]).toEqual([what, way.isReplay]);
+async function mustFit({ write, answer }: Sent, scenario: Scenario, what: string): Promise<void> {
+  const isDone = answer.status === scenario.kind.status;
+  if (isDone) expect([what, isReplay(answer)]).toEqual([what, scenario.isReplay]);
   else expect([what, answer.body.error.retryable]).toEqual([what, true]);
   await environment.mustSettle(write, what, answer);
 }
@@ -92,26 +96,26 @@ interface Point {
   readonly chosen: readonly Named[];
 }
 
-const pointsOf = (way: Way, choose: typeof chosenAt): Point[] =>
-  way.own
-    .map((exchange) => ({ exchange, chosen: choose(way.kind, exchange) }))
+const pointsOf = (scenario: Scenario, choose: typeof chosenAt): Point[] =>
+  scenario.own
+    .map((exchange) => ({ exchange, chosen: choose(scenario.kind, exchange) }))
     .filter(({ chosen }) => chosen.length > 0);
 
 // Groups at the same time, a few: most of each is waiting.
 describe.each(kinds)('$name', (kind) => {
-  describe.concurrent.each(waysOf(kind))(`$name (${extentName})`, (way) => {
+  describe.concurrent.each(scenariosOf(kind))(`$name (${extentName})`, (scenario) => {
     const own = ownNode();
 
     test.sequential('waits for these exchanges and no others', async () => {
       const { write, answer } = await unlessBusy(`${kind.status}`, () =>
-        send(way, own.node, () => undefined),
+        send(scenario, own.node, () => undefined),
       );
-      expect([answer.status, isReplay(answer)]).toEqual([kind.status, way.isReplay]);
-      expect(own.node.proxy.seen.filter((name) => name !== 'connect')).toEqual(way.exchanges);
-      await environment.mustSettle(write, way.name, answer);
+      expect([answer.status, isReplay(answer)]).toEqual([kind.status, scenario.isReplay]);
+      expect(own.node.proxy.seen.filter((name) => name !== 'connect')).toEqual(scenario.exchanges);
+      await environment.mustSettle(write, scenario.name, answer);
     });
 
-    test.sequential.each(pointsOf(way, chosenAt))(
+    test.sequential.each(pointsOf(scenario, chosenAt))(
       'is answered rightly whatever happens once at $exchange',
       {
         timeout,
@@ -119,14 +123,16 @@ describe.each(kinds)('$name', (kind) => {
       async ({ exchange, chosen }) => {
         for (const [name, fault] of chosen) {
           const expected = answerTo(kind, exchange, name);
-          const sent = await unlessBusy(expected, () => send(way, own.node, at(exchange, fault)));
+          const sent = await unlessBusy(expected, () =>
+            send(scenario, own.node, at(exchange, fault)),
+          );
           expect([name, summaryOf(sent.answer)]).toEqual([name, expected]);
-          await mustFit(sent, way, name);
+          await mustFit(sent, scenario, name);
         }
       },
     );
 
-    const repeatable = pointsOf(way, passingAt);
+    const repeatable = pointsOf(scenario, passingAt);
 
     if (repeatable.length === 0) return;
 
@@ -138,10 +144,10 @@ describe.each(kinds)('$name', (kind) => {
           const what = `${name} at ${exchange}`;
           const expected = answerToRepeated(kind, exchange, name);
           const sent = await unlessBusy(expected, () =>
-            send(way, own.node, at(exchange, fault, { times: 100 })),
+            send(scenario, own.node, at(exchange, fault, { times: 100 })),
           );
           expect([what, summaryOf(sent.answer)]).toEqual([what, expected]);
-          await mustFit(sent, way, what);
+          await mustFit(sent, scenario, what);
         }
       }
     });
@@ -151,9 +157,9 @@ describe.each(kinds)('$name', (kind) => {
 const reasons = ['57014 query_canceled', 'XX000 internal_error', 'a reset before', 'a reset after'];
 
 describe.concurrent.each([
-  { way: first(adjustment), connections: 2, chosen: reasons },
-  { way: overtaken(adjustment), connections: 4, chosen: sampleOf(reasons, 1) },
-])(`a connection that $way.name (${extentName})`, ({ way, connections, chosen }) => {
+  { scenario: first(adjustment), connections: 2, chosen: reasons },
+  { scenario: duplicateFirst(adjustment), connections: 4, chosen: sampleOf(reasons, 1) },
+])(`a connection that $scenario.name (${extentName})`, ({ scenario, connections, chosen }) => {
   test.each(chosen)('needs and cannot have is 503: %s', { timeout }, async (name) => {
     const { [name]: fault } = faults;
     if (fault === undefined) throw new Error(`no fault ${name}`);
@@ -161,7 +167,7 @@ describe.concurrent.each([
       const fresh = await environment.node();
       let isMet = false;
       const strike = at('connect', fault, { nth });
-      const sent = await send(way, fresh, (exchange) => {
+      const sent = await send(scenario, fresh, (exchange) => {
         const struck = strike(exchange);
         isMet ||= struck !== undefined;
         return struck;
@@ -169,9 +175,9 @@ describe.concurrent.each([
       await fresh.stop();
       const what = `connection ${nth}`;
       expect([what, isMet]).toEqual([what, nth <= connections]);
-      const expected = isMet ? answerTo(way.kind, 'connect', name) : '201';
+      const expected = isMet ? answerTo(scenario.kind, 'connect', name) : '201';
       expect([what, summaryOf(sent.answer)]).toEqual([what, expected]);
-      await mustFit(sent, way, what);
+      await mustFit(sent, scenario, what);
     }
   });
 });

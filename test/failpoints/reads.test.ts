@@ -4,8 +4,8 @@ import type { Fault } from '../kit/exchanges.ts';
 import { FaultEnvironment, type FaultyNode, summaryOf } from './environment.ts';
 import { faults } from './scenarios.ts';
 
-// A read meets a fault at each exchange it waits for. Nothing is asked twice on its behalf: it says
-// at once that it may be sent again.
+// A read has a fault at each exchange it waits for. The service repeats nothing: it answers at once
+// that the request may be sent again.
 
 let environment: FaultEnvironment;
 let node: FaultyNode;
@@ -25,7 +25,7 @@ afterAll(async () => {
 const raised = (...sqlstates: string[]): [string, Fault][] =>
   sqlstates.map((sqlstate) => [sqlstate, { kind: 'raise', sqlstate }]);
 
-/** One of each class that says something about the server, beside those of writes. */
+/** One of each SQLSTATE class that is about the server, beside those of writes. */
 const all: readonly (readonly [string, Fault])[] = [
   ...Object.entries(faults),
   ...raised('08006', '25006', '25P03', '28000', '53300', '53200', '55P03', '57P03', '58030'),
@@ -46,7 +46,7 @@ describe.each([
   { name: 'a record', path: () => `/customers/${customer}`, own: 'find_customers' },
 ])('$name', ({ path, own }) => {
   test.each(['find_credentials', own])(
-    'says when to ask again, whatever happens at %s',
+    'is answered with the time to wait, whatever happens at %s',
     async (exchange) => {
       for (const [name, fault] of all) {
         node.proxy.reset();

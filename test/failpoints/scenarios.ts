@@ -1,73 +1,73 @@
-// The ways of a write through the database, each with the exchanges that it waits for. A test holds
-// the lists against what really happens, so that no new await goes without its faults.
+// What can become of a write in the database, each with the exchanges that it waits for. A test
+// compares the lists with what really happens, so that each new await gets its faults.
 
 import type { Fault } from '../kit/exchanges.ts';
 import type { FaultEnvironment } from './environment.ts';
 import { isSentWithCommit, type Kind, looked, type Write } from './kinds.ts';
 
-export interface Way {
+export interface Scenario {
   readonly name: string;
   readonly kind: Kind;
   /** In order, on connections that are open. */
   readonly exchanges: readonly string[];
-  /** Those of them that no other way has: here faults are put. */
+  /** Those of them that no other scenario has. Faults are injected here. */
   readonly own: readonly string[];
   /** Whether its success is a replay. */
   readonly isReplay: boolean;
   /** Done before the request. */
   prepare(environment: FaultEnvironment, write: Write): Promise<unknown>;
-  /** What happens at an exchange to make the request go this way. */
-  steer(environment: FaultEnvironment, write: Write): (exchange: string) => Fault | undefined;
+  /** The fault at an exchange that makes the scenario happen. */
+  faultOf(environment: FaultEnvironment, write: Write): (exchange: string) => Fault | undefined;
 }
 
-const straight = () => () => undefined;
+const withoutFault = () => () => undefined;
 const unprepared = async () => undefined;
 
-export const first = (kind: Kind): Way => ({
+export const first = (kind: Kind): Scenario => ({
   name: `${kind.name}: a first request`,
   kind,
   exchanges: [...kind.before, ...kind.batch],
   own: [...kind.before, ...kind.batch],
   isReplay: false,
   prepare: unprepared,
-  steer: straight,
+  faultOf: withoutFault,
 });
 
-export const repeated = (kind: Kind): Way => ({
+export const repeated = (kind: Kind): Scenario => ({
   name: `${kind.name}: a repeated request`,
   kind,
   exchanges: [looked, kind.find],
   own: [looked, kind.find],
   isReplay: true,
   prepare: (environment, write) => mustBeDone(environment, write),
-  steer: straight,
+  faultOf: withoutFault,
 });
 
-export const overtaken = (kind: Kind): Way => ({
-  name: `${kind.name}: a request whose twin commits after its key was looked up`,
+export const duplicateFirst = (kind: Kind): Scenario => ({
+  name: `${kind.name}: a request whose duplicate commits after its key was looked up`,
   kind,
   exchanges: [...kind.before, ...kind.lateBatch, 'find_keys', kind.find],
   own: ['find_keys', kind.find],
   isReplay: true,
   prepare: unprepared,
-  steer(environment, write) {
-    let twin: Promise<unknown> | undefined;
+  faultOf(environment, write) {
+    let duplicate: Promise<unknown> | undefined;
     return (exchange) => {
-      if (exchange !== 'begin' || twin !== undefined) return undefined;
-      twin = environment.send(environment.api, write);
-      return { kind: 'hold', until: twin };
+      if (exchange !== 'begin' || duplicate !== undefined) return undefined;
+      duplicate = environment.send(environment.api, write);
+      return { kind: 'hold', until: duplicate };
     };
   },
 });
 
-export const lost = (kind: Kind): Way => ({
+export const answerLost = (kind: Kind): Scenario => ({
   name: `${kind.name}: a request whose commit is done, and its answer lost`,
   kind,
   exchanges: [...kind.before, ...kind.batch, ...kind.lateBatch, 'find_keys', kind.find],
   own: ['find_keys', kind.find],
   isReplay: false,
   prepare: unprepared,
-  steer() {
+  faultOf() {
     let isLost = false;
     return (exchange) => {
       if (exchange !== 'commit' || isLost) return undefined;
@@ -86,10 +86,10 @@ async function mustBeDone(environment: FaultEnvironment, write: Write): Promise<
   throw new Error(`${write.kind.name} is not done`);
 }
 
-export const waysOf = (kind: Kind): readonly Way[] =>
-  [first, repeated, overtaken, lost].map((way) => way(kind));
+export const scenariosOf = (kind: Kind): readonly Scenario[] =>
+  [first, repeated, duplicateFirst, answerLost].map((scenario) => scenario(kind));
 
-/** Faults that hit at once. Those that take their time are in test/failpoints/stall.prove.ts. */
+/** Faults that end at once. Those that wait are in test/failpoints/stall.prove.ts. */
 export const faults: Readonly<Record<string, Fault>> = {
   '40001 serialization_failure': { kind: 'raise', sqlstate: '40001' },
   '40P01 deadlock_detected': { kind: 'raise', sqlstate: '40P01' },
@@ -128,11 +128,10 @@ export function answerTo(kind: Kind, exchange: string, fault: string): string {
   return ofBatches[fault] ?? `${kind.status}`;
 }
 
-/** What it is answered when what it would survive once happens each time it comes here. */
+/** The answer when a fault that is harmless once happens at each attempt. */
 export function answerToRepeated(kind: Kind, exchange: string, fault: string): string {
-  // The next attempt hears from what binds its key that it is bound, unless it meets the fault
-  // before.
-  const isTold = exchange === 'commit' || !kind.lateBatch.includes(exchange);
-  const isFound = isSentWithCommit(exchange) && isTold && fault === 'a reset after';
+  // The next attempt finds its key bound when it binds it, unless the fault happens before.
+  const isReached = exchange === 'commit' || !kind.lateBatch.includes(exchange);
+  const isFound = isSentWithCommit(exchange) && isReached && fault === 'a reset after';
   return isFound ? `${kind.status}` : away;
 }

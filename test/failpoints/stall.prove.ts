@@ -4,10 +4,10 @@ import type { Fault } from '../kit/exchanges.ts';
 import { extentName, sampleOf } from '../kit/extent.ts';
 import { FaultEnvironment, summaryOf } from './environment.ts';
 import { adjustment, changeOfCustomer, kinds } from './kinds.ts';
-import { first, lost, overtaken, repeated, type Way } from './scenarios.ts';
+import { answerLost, duplicateFirst, first, repeated, type Scenario } from './scenarios.ts';
 
-// What takes longer than it may. All at once, each on a node of its own: most of them end with the
-// deadline of the request, after 10 s.
+// Exchanges that take too long. All run at once, each on a node of its own, because most of them
+// end with the deadline of the request, after 10 s.
 
 let environment: FaultEnvironment;
 
@@ -23,7 +23,7 @@ const silentAfter: Fault = { kind: 'silence', when: 'after' };
 
 /** `within`: the one limit that ends the wait. */
 interface Case {
-  readonly way: Way;
+  readonly scenario: Scenario;
   readonly exchange: string;
   readonly fault: Fault;
   readonly answer: string;
@@ -43,23 +43,23 @@ const late = '504 timeout';
 const { statementTimeout, connectionSilenceTimeout, requestDeadline } = limits;
 
 /** Nothing can have happened yet; and nothing is held for long. */
-const ofRead = (way: Way, exchange: string): Case[] => [
-  { way, exchange, fault: sleep, answer: late, within: statementTimeout },
+const ofRead = (scenario: Scenario, exchange: string): Case[] => [
+  { scenario, exchange, fault: sleep, answer: late, within: statementTimeout },
   ...[withhold, silentBefore, silentAfter].map((fault) => {
-    return { way, exchange, fault, answer: away, within: connectionSilenceTimeout };
+    return { scenario, exchange, fault, answer: away, within: connectionSilenceTimeout };
   }),
 ];
 
-const ofBatch = (way: Way): Case[] =>
-  way.kind.batch.flatMap((exchange) => {
+const ofBatch = (scenario: Scenario): Case[] =>
+  scenario.kind.batch.flatMap((exchange) => {
     const lateIn = (fault: Fault): Case => {
-      return { way, exchange, fault, answer: late, within: requestDeadline };
+      return { scenario, exchange, fault, answer: late, within: requestDeadline };
     };
-    const done = `${way.kind.status}`;
+    const done = `${scenario.kind.status}`;
     return [
-      { way, exchange, fault: sleep, answer: inProgress, within: statementTimeout },
-      // The database ends a transaction that waits for its service, which hears of it and goes on;
-      // but before BEGIN there is none.
+      { scenario, exchange, fault: sleep, answer: inProgress, within: statementTimeout },
+      // The database ends a transaction that waits for its service, and the service tries again.
+      // Before BEGIN there is no transaction.
       exchange === 'begin'
         ? lateIn(withhold)
         : { ...lateIn(withhold), answer: done, within: limits.idleInTransactionTimeout },
@@ -68,25 +68,25 @@ const ofBatch = (way: Way): Case[] =>
     ];
   });
 
-const ofFinding = (way: Way): Case[] => [
-  { way, exchange: 'find_keys', fault: sleep, answer: inProgress, within: statementTimeout },
+const ofFinding = (scenario: Scenario): Case[] => [
+  { scenario, exchange: 'find_keys', fault: sleep, answer: inProgress, within: statementTimeout },
   // Given up after 4 s, and asked again.
   ...[silentBefore, silentAfter].map((fault) => {
-    const answer = `${way.kind.status}`;
-    return { way, exchange: 'find_keys', fault, answer, within: requestDeadline };
+    const answer = `${scenario.kind.status}`;
+    return { scenario, exchange: 'find_keys', fault, answer, within: requestDeadline };
   }),
-  ...ofRead(way, way.kind.find),
+  ...ofRead(scenario, scenario.kind.find),
 ];
 
-const ofFirst = (way: Way): Case[] => [
-  ...way.kind.before.flatMap((exchange) => ofRead(way, exchange)),
-  ...ofBatch(way),
+const ofFirst = (scenario: Scenario): Case[] => [
+  ...scenario.kind.before.flatMap((exchange) => ofRead(scenario, exchange)),
+  ...ofBatch(scenario),
 ];
 
 const others = kinds.flatMap((kind) => [
   ...(kind === adjustment ? [] : ofFirst(first(kind))),
   ...ofRead(repeated(kind), kind.find),
-  ...[overtaken, lost].flatMap((way) => ofFinding(way(kind))),
+  ...[duplicateFirst, answerLost].flatMap((scenario) => ofFinding(scenario(kind))),
 ]);
 
 const cases = [...ofFirst(first(adjustment)), ...sampleOf(others, 14)];
@@ -105,7 +105,7 @@ describe(`what takes too long (${extentName})`, () => {
   });
 });
 
-test('whoever waits for a lock, or for its twin, hears of it in 2 s', async () => {
+test('a write that waits for a lock, or for its duplicate, is answered in 2 s', async () => {
   const node = await environment.node();
   const held = await environment.newWrite(changeOfCustomer);
   const session = await environment.db.session();
@@ -149,18 +149,18 @@ test('a connection that cannot be had in time is 503', async () => {
 });
 
 /** A node whose connections are there before it counts how long anything takes, and what to do. */
-async function prepared({ way, exchange, fault, answer, within }: Case) {
-  const what = `${way.name}, ${JSON.stringify(fault)} at ${exchange}`;
+async function prepared({ scenario, exchange, fault, answer, within }: Case) {
+  const what = `${scenario.name}, ${JSON.stringify(fault)} at ${exchange}`;
   const node = await environment.node();
   const warm = await environment.newWrite();
   for (let n = 0; n < 2; n += 1) await environment.send(node.api, warm);
-  const write = await environment.newWrite(way.kind);
-  await way.prepare(environment, write);
+  const write = await environment.newWrite(scenario.kind);
+  await scenario.prepare(environment, write);
   return async () => {
-    const steer = way.steer(environment, write);
+    const faultOf = scenario.faultOf(environment, write);
     let isMet = false;
     node.proxy.onExchange = (name) => {
-      if (name !== exchange || isMet) return steer(name);
+      if (name !== exchange || isMet) return faultOf(name);
       isMet = true;
       return fault;
     };

@@ -25,12 +25,12 @@ export interface Explored {
   readonly outcomes: Readonly<Record<string, number>>;
 }
 
-/** Where sessions stand after the same steps, and who could go on from there. */
+/** The state after the same steps, and the sessions that can run next. */
 interface Fork {
-  readonly ways: Map<string, Fork>;
-  /** So many runs have come here. */
+  readonly branches: Map<string, Fork>;
+  /** How many runs reached it. */
   visits: number;
-  /** Every way on from here has been gone to its end. */
+  /** All branches have been run to their end. */
   isDone: boolean;
 }
 
@@ -95,11 +95,12 @@ async function walk(
     for (let fork = root; ; forks.push(fork)) {
       await rest(blockers, sessions);
       const ready = sessions.filter(({ next }) => next !== undefined);
-      for (const { name } of ready) if (!fork.ways.has(name)) fork.ways.set(name, newFork());
+      for (const { name } of ready)
+        if (!fork.branches.has(name)) fork.branches.set(name, newFork());
       const session = leastGone(fork, ready);
       if (session?.next === undefined) break;
       steps.push({ session: session.name, statement: session.next });
-      fork = fork.ways.get(session.name) ?? root;
+      fork = fork.branches.get(session.name) ?? root;
       fork.visits += 1;
       session.allow();
     }
@@ -110,7 +111,7 @@ async function walk(
   }
   const isNew = forks.at(-1)?.isDone === false;
   for (const fork of forks.reverse()) {
-    fork.isDone = [...fork.ways.values()].every(({ isDone }) => isDone);
+    fork.isDone = [...fork.branches.values()].every(({ isDone }) => isDone);
   }
   return { steps, isNew };
 }
@@ -119,13 +120,13 @@ async function walk(
  * Of those whose way has not been gone to its end, the one whose way was gone least: an end that
  * the database does not let a run come to again must not keep it from all others.
  */
-function leastGone({ ways }: Fork, ready: readonly Session[]): Session | undefined {
-  const open = ready.filter(({ name }) => !ways.get(name)?.isDone);
-  const visits = ({ name }: Session) => ways.get(name)?.visits ?? 0;
+function leastGone({ branches }: Fork, ready: readonly Session[]): Session | undefined {
+  const open = ready.filter(({ name }) => !branches.get(name)?.isDone);
+  const visits = ({ name }: Session) => branches.get(name)?.visits ?? 0;
   return [...(open.length > 0 ? open : ready)].sort((a, b) => visits(a) - visits(b))[0];
 }
 
-const newFork = (): Fork => ({ ways: new Map(), visits: 0, isDone: false });
+const newFork = (): Fork => ({ branches: new Map(), visits: 0, isDone: false });
 
 /** Waits until every session is done, halted, or waits for a lock of one that is. */
 async function rest(blockers: Blockers, sessions: readonly Session[]): Promise<void> {

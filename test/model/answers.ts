@@ -151,11 +151,11 @@ function expectReplay(merchant: Merchant, bound: Bound, answer: Answer): void {
 function perform(world: World, verdict: Verdict & { kind: 'done' }, exchange: Exchange) {
   const { write, answer, caller, span } = exchange;
   const noun = nounOf(write.type);
-  const { data: told = {}, meta } = answer.body;
+  const { data: shown = {}, meta } = answer.body;
   expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
   const operation = newId(world, meta.operation_id, 'op_');
-  const id = isChange(write.type) ? write.id : newId(world, told.id, resources[noun].prefix);
-  const at = isCreate(write.type) ? told.created_at : (told.recorded_at ?? told.updated_at);
+  const id = isChange(write.type) ? write.id : newId(world, shown.id, resources[noun].prefix);
+  const at = isCreate(write.type) ? shown.created_at : (shown.recorded_at ?? shown.updated_at);
   const before =
     caller.credential.merchant[noun === 'inventory' ? 'movements' : (noun as Noun)].get(id);
   const data = verdict.does({ id, at, operation });
@@ -201,10 +201,10 @@ function expectWithin({ from, to }: Span, time: string): void {
 }
 
 /** The times of operations are known once they were read; from then on they stay. */
-export function adoptTimes(begun: number, rows: readonly JsonObject[], told: unknown): void {
+export function adoptTimes(begun: number, rows: readonly JsonObject[], shown: unknown): void {
   for (const [at, row] of rows.entries()) {
     if (row.created_at !== null) continue;
-    const time = (told as JsonObject[])[at]?.created_at;
+    const time = (shown as JsonObject[])[at]?.created_at;
     expectWithin({ from: begun, to: Date.now() }, String(time));
     row.created_at = String(time);
   }

@@ -20,13 +20,13 @@ export interface Request extends Ask {
 }
 
 /** A definite answer. Until there is one, a request is sent again, as every client does. */
-export interface Told extends Answer {
+export interface DefiniteAnswer extends Answer {
   readonly isRetry: boolean;
 }
 
 /** The service. */
 export interface Real {
-  send(caller: Caller, method: string, path: string, request?: Request): Promise<Told>;
+  send(caller: Caller, method: string, path: string, request?: Request): Promise<DefiniteAnswer>;
   /** What the operator's commands work on. */
   readonly operator: { readonly reader: Reader; readonly writer: Writer };
   newMerchant(name: string): Promise<string>;

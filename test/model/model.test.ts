@@ -12,8 +12,8 @@ const usual: ModelRun = {
   path: undefined,
   replay: undefined,
 };
-const told = inject('modelRun');
-const asked = told ?? usual;
+const given = inject('modelRun');
+const asked = given ?? usual;
 
 let service: OpenedService;
 
@@ -27,7 +27,7 @@ const timeout = (asked.minutes + 20) * 60_000;
 
 test('every answer to any sequence of requests is what the model says', { timeout }, async () => {
   const runs = await checkModel(service, asked);
-  if (told !== undefined) console.log(report(service.outcomes, runs));
+  if (given !== undefined) console.log(report(service.outcomes, runs));
   if (runs < 40) return;
   expect(expected.filter((outcome) => !service.outcomes.has(outcome))).toEqual([]);
 });

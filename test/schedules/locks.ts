@@ -1,4 +1,4 @@
-// Locks that are waited for in turn and in vain, as the database has them, and how it says so.
+// Locks as the database has them: granted in order of arrival, or a time-out; and its errors.
 
 import pg from 'pg';
 

@@ -6,10 +6,10 @@ import { extent } from '../kit/extent.ts';
 import {
   type Asked,
   fingerprintOf,
+  type Outcome,
   Simulation,
   shownBy,
   storedKeyOf,
-  type Told,
   workers,
 } from './simulation.ts';
 import type { Fault } from './store.ts';
@@ -54,17 +54,17 @@ const fault = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom(...allFaults) },
 );
 const faults = fc.array(fault, { maxLength: 24 });
-/** Less than a batch is waited for, a lock that is shared, a twin, a request. */
+/** Shorter than the waits for a batch, for a shared lock, for a duplicate, for a request. */
 const delays = fc.array(fc.constantFrom(10, 30, 250, 2_100, 10_100), { maxLength: 3 });
 
 const seen = new Map<string, number>();
 const note = (what: string) => seen.set(what, (seen.get(what) ?? 0) + 1);
 
-/** As many as it takes to meet everything that is expected below. */
+/** Enough to reach every outcome of `expected`. */
 const numRuns = extent(100, 250);
 const seed = 20_261_121;
 
-test('whatever fails in whatever order, a key has one effect and all are told of it', async () => {
+test('whatever fails in any order, a key has one effect and every request an answer', async () => {
   const property = fc.asyncProperty(
     fc.scheduler(),
     calls,
@@ -78,8 +78,8 @@ test('whatever fails in whatever order, a key has one effect and all are told of
       }
       await simulation.all(requests.map((one) => simulation.call(one)));
       await simulation.rest();
-      judge(simulation, requests);
-      await judgeHealed(simulation, requests);
+      check(simulation, requests);
+      await checkWithoutFaults(simulation, requests);
     },
   );
   await fc.assert(property, { numRuns, seed });
@@ -91,13 +91,15 @@ test('without a fault every caller has its answer at once, in whatever order', a
     const simulation = new Simulation(schedule, []);
     await simulation.all(requests.map((one) => simulation.call(one)));
     await simulation.rest();
-    expect(simulation.told.map(kindOf).filter((kind) => kind.startsWith('no answer'))).toEqual([]);
-    judge(simulation, requests);
+    expect(simulation.outcomes.map(kindOf).filter((kind) => kind.startsWith('no answer'))).toEqual(
+      [],
+    );
+    check(simulation, requests);
   });
   await fc.assert(property, { numRuns, seed });
 }, 120_000);
 
-/** What a run of so many must have met, or it proves nothing about it. */
+/** The outcomes that a run must reach, or it proves nothing about them. */
 const expected = [
   'first',
   'first: refused',
@@ -112,11 +114,11 @@ const expected = [
   'workers of one merchant: 2',
 ];
 
-/** The store is sound, and every answer true to it. */
-function judge(simulation: Simulation, requests: readonly Asked[]): void {
+/** The store is sound, and every answer agrees with it. */
+function check(simulation: Simulation, requests: readonly Asked[]): void {
   const { store } = simulation;
-  expect(simulation.told).toHaveLength(requests.length);
-  expect(store.offences).toEqual([]);
+  expect(simulation.outcomes).toHaveLength(requests.length);
+  expect(store.violations).toEqual([]);
   expect([simulation.queued, store.locks]).toEqual([0, 0]);
   for (const { most } of simulation.writers) {
     note(`workers: ${most.held}`);
@@ -136,12 +138,12 @@ function judge(simulation: Simulation, requests: readonly Asked[]): void {
     expect(chain.map((one) => one.before)).toEqual(befores);
     expect([sequence, value]).toEqual([chain.length, chain.at(-1)?.after]);
   }
-  for (const one of simulation.told) judgeAnswer(simulation, one);
+  for (const one of simulation.outcomes) checkAnswer(simulation, one);
 }
 
-function judgeAnswer(simulation: Simulation, told: Told): void {
-  const { asked: request, result, operationId: own, span } = told;
-  note(kindOf(told));
+function checkAnswer(simulation: Simulation, outcome: Outcome): void {
+  const { asked: request, result, operationId: own, span } = outcome;
+  note(kindOf(outcome));
   const bound = simulation.store.rows.operations.get(storedKeyOf(request));
   if (result instanceof DatabaseFailure || isUnclear(result)) return;
   // Whatever is definite names the one operation of the key.
@@ -162,27 +164,35 @@ function judgeAnswer(simulation: Simulation, told: Told): void {
   expect(isCurrent, `${now} is not within ${span}`).toBe(true);
 }
 
-/** Once nothing fails any more every key is settled, and nothing is left in the way of anybody. */
-async function judgeHealed(simulation: Simulation, requests: readonly Asked[]): Promise<void> {
-  simulation.heal();
-  simulation.told.length = 0;
+/**
+ * Once nothing fails any more, every key has its operation, and nothing that is left delays a
+ * write.
+ */
+async function checkWithoutFaults(
+  simulation: Simulation,
+  requests: readonly Asked[],
+): Promise<void> {
+  simulation.endFaults();
+  simulation.outcomes.length = 0;
   const again = requests.map((one) => ({ ...one, looksFirst: false }));
   await simulation.all(again.map((one) => simulation.call(one)));
   await simulation.rest();
-  expect(simulation.told.filter(({ result }) => isUnclear(result))).toEqual([]);
-  judge(simulation, requests);
-  await judgeForgotten(simulation, again);
+  expect(simulation.outcomes.filter(({ result }) => isUnclear(result))).toEqual([]);
+  check(simulation, requests);
+  await checkForgotten(simulation, again);
 }
 
-/** A store that forgets everything shows what the nodes remember: they must remember nothing. */
-async function judgeForgotten(simulation: Simulation, requests: readonly Asked[]): Promise<void> {
+/**
+ * With an empty store each write is a first one: the nodes must keep nothing of the writes before.
+ */
+async function checkForgotten(simulation: Simulation, requests: readonly Asked[]): Promise<void> {
   for (const request of requests) {
     for (const node of [0, 1]) {
       simulation.store.forget();
-      simulation.told.length = 0;
+      simulation.outcomes.length = 0;
       await simulation.all([simulation.call({ ...request, node })]);
       await simulation.rest();
-      expect(simulation.told.map(kindOf)).toEqual([expect.stringMatching(/^first/)]);
+      expect(simulation.outcomes.map(kindOf)).toEqual([expect.stringMatching(/^first/)]);
     }
   }
   for (const node of [0, 1]) {
@@ -192,12 +202,12 @@ async function judgeForgotten(simulation: Simulation, requests: readonly Asked[]
   }
 }
 
-function isUnclear(result: Told['result']): boolean {
+function isUnclear(result: Outcome['result']): boolean {
   if (result instanceof DatabaseFailure) return true;
   return result instanceof Problem && result.status >= 500;
 }
 
-function kindOf({ result, operationId }: Told): string {
+function kindOf({ result, operationId }: Outcome): string {
   if (result instanceof DatabaseFailure) return `no answer: ${result.kind}`;
   if (isUnclear(result)) return `no answer: ${(result as Problem).code}`;
   if (result instanceof Problem && result.code === 'idempotency_key_reused') {

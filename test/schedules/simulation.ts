@@ -1,5 +1,5 @@
-// Two dispatchers, as two nodes have them, on one small store, and callers of both: each arrives
-// when the schedule says, and what it is told is kept beside what the store held at that moment.
+// Two dispatchers, as two nodes have them, on one small store, and callers of both: each call
+// arrives when the schedule says. Its outcome is kept with the state of the store at that moment.
 
 import { createHash } from 'node:crypto';
 import type fc from 'fast-check';
@@ -18,14 +18,14 @@ export interface Asked {
   readonly merchant: number;
   readonly type: 'inventory.adjust' | 'customers.create';
   readonly key: number;
-  /** Those of one key and variant are twins; of another variant, changed twins. */
+  /** Calls with one key and variant are duplicates; another variant has another body. */
   readonly variant: number;
   /** Its key was looked up with its credential, as the pipeline does. */
   readonly looksFirst: boolean;
 }
 
-/** What a caller was told, with the sequence of its register before it asked and afterwards. */
-export interface Told {
+/** What a call returned, with the sequence of its register before and after it. */
+export interface Outcome {
   readonly asked: Asked;
   readonly operationId: string;
   readonly result: WriteAnswer | Problem | DatabaseFailure;
@@ -36,7 +36,7 @@ export const workers = limits.writeWorkers;
 
 export class Simulation {
   readonly store: Store;
-  readonly told: Told[] = [];
+  readonly outcomes: Outcome[] = [];
   readonly writers: readonly NodeWriter[];
   readonly #nodes: readonly Dispatcher[];
   readonly #schedule: fc.Scheduler;
@@ -58,7 +58,7 @@ export class Simulation {
     return this.#nodes.reduce((sum, { queued }) => sum + queued, 0);
   }
 
-  heal(): void {
+  endFaults(): void {
     this.#faults = [];
   }
 
@@ -95,7 +95,7 @@ export class Simulation {
       throw error;
     });
     if (result === undefined) throw new Error('there is no such node');
-    this.told.push({ asked, operationId, result, span: [before, this.#sequenceOf(asked)] });
+    this.outcomes.push({ asked, operationId, result, span: [before, this.#sequenceOf(asked)] });
   }
 
   /** Lets one thing after the other happen, until this has. @throws Error when nothing is left. */
@@ -118,13 +118,13 @@ export class Simulation {
         }),
       ),
     );
-    // Told below, once everybody was waited for.
+    // Thrown below, once all calls have ended.
     done.catch(() => undefined);
     await this.until(() => open === 0);
     await done;
   }
 
-  /** Until nothing is under way any more, on the server either. */
+  /** Until nothing is running, on the server either. */
   rest(): Promise<void> {
     return this.until(() => this.#schedule.count() === 0 && vi.getTimerCount() === 0);
   }

@@ -1,7 +1,7 @@
-// A transactional store as small as it can be and still be honest: locks that wait and time out,
-// keys that are unique, transactions that happen whole or not at all, and a network that loses what
-// it was asked to carry, before or behind a commit. What passes between it and the dispatcher are
-// the dispatcher's own statements; when each arrives and is answered, the schedule says.
+// The smallest store with the properties that the dispatcher relies on: locks that wait and time
+// out, unique keys, atomic transactions, and a network that loses statements or answers before or
+// after a commit. It runs the dispatcher's own statements. The schedule says when each arrives and
+// is answered.
 
 import type { Connection, Reads, Result, Statement, Writer } from '../../src/core/statement.ts';
 import { databaseFailure } from '../../src/database/failure.ts';
@@ -19,11 +19,11 @@ import {
 export type Fault = 'none' | 'cut before' | 'cut behind' | 'done late' | 'rolled back' | Sqlstate;
 type Sqlstate = '40001' | '40P01' | '42501' | '53100' | '55P03' | '57P01';
 
-/** The world around the store. */
+/** What the store takes from the test. */
 export interface Surroundings {
   /** Resolves when the schedule lets this happen. */
   step(label: string): Promise<void>;
-  /** The fate of the next exchange. */
+  /** What happens to the next exchange. */
   fault(): Fault;
 }
 
@@ -41,7 +41,7 @@ interface Session {
   isGone: boolean;
 }
 
-/** One node's share of the server, with what was noticed about its use. */
+/** One node's share of the server, with what was measured of its use. */
 export interface NodeWriter extends Writer {
   /** The most connections that were held at once: in all, and with one merchant among others. */
   readonly most: { held: number; byMerchant: number };
@@ -53,8 +53,8 @@ const roleLockTimeout = 2_000;
 
 export class Store {
   rows = new Rows();
-  /** What no client of a database may do. */
-  readonly offences: string[] = [];
+  /** What a client of a database must not do. */
+  readonly violations: string[] = [];
   readonly #around: Surroundings;
   readonly #locks = new Locks<Transaction>();
 
@@ -66,7 +66,7 @@ export class Store {
     return this.#locks.held;
   }
 
-  /** As on the first day. */
+  /** Makes it empty. */
   forget(): void {
     this.rows = new Rows();
   }
@@ -123,7 +123,7 @@ export class Store {
         return this.#exchange(session, statements);
       },
       release: () => {
-        if (session.transaction !== undefined) this.offences.push('released in a transaction');
+        if (session.transaction !== undefined) this.violations.push('released in a transaction');
         giveBack();
       },
       destroy: () => {
@@ -163,7 +163,7 @@ export class Store {
     return settled();
   }
 
-  /** The server takes a moment to see that nobody is there any more. */
+  /** The server detects a closed connection a moment later. */
   #lose(session: Session): void {
     session.isGone = true;
     void this.#around
@@ -171,7 +171,7 @@ export class Store {
       .then(() => this.#rollBack(session));
   }
 
-  /** Each statement of a pipeline stands for itself; the first that fails is told. */
+  /** Each statement of a pipeline runs by itself; the first error is returned. */
   async #run(session: Session, statements: readonly Statement[], fault: Fault): Promise<Result[]> {
     const results: Result[] = [];
     let failure: unknown;
@@ -233,7 +233,7 @@ export class Store {
       for (const one of records as RegisterRecord[]) {
         const name = `${one.merchant_id} ${one.register}`;
         const isLocked = this.#locks.isOf(transaction, `register ${name}`);
-        if (!isLocked) this.offences.push(`${name} was saved without its lock`);
+        if (!isLocked) this.violations.push(`${name} was saved without its lock`);
         saved.registers.set(name, one);
       }
     }

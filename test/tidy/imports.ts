@@ -136,13 +136,13 @@ function roomOf(path: string): string {
 
 const noCycles: Rule = {
   id: 'no-cycles',
-  name: 'no file imports itself by way of others',
+  name: 'no file imports itself through others',
   remedy: 'move what both need to a third file, below both',
   check(file, tree) {
-    const way = file.isService ? wayBack(file, tree) : undefined;
+    const path = file.isService ? cycleOf(file, tree) : undefined;
     // Once per cycle, at its first file.
-    if (way === undefined || way.some((path) => path < file.path)) return [];
-    return [finding(file, 1, way.map((path) => posix.basename(path)).join(' → '))];
+    if (path === undefined || path.some((one) => one < file.path)) return [];
+    return [finding(file, 1, path.map((one) => posix.basename(one)).join(' → '))];
   },
   refuses: [
     {
@@ -160,17 +160,17 @@ const noCycles: Rule = {
   ],
 };
 
-/** The shortest way from a file's imports back to it. */
-function wayBack(file: SourceFile, tree: Tree): readonly string[] | undefined {
-  const ways: string[][] = [[file.path]];
+/** The shortest path of imports from a file's imports back to it. */
+function cycleOf(file: SourceFile, tree: Tree): readonly string[] | undefined {
+  const paths: string[][] = [[file.path]];
   const seen = new Set<string>();
-  for (const way of ways) {
-    const last = tree.get(way.at(-1) ?? '');
+  for (const path of paths) {
+    const last = tree.get(path.at(-1) ?? '');
     for (const { target } of last === undefined ? [] : importsOf(last)) {
-      if (target === file.path) return [...way, target];
+      if (target === file.path) return [...path, target];
       if (target !== undefined && !seen.has(target)) {
         seen.add(target);
-        ways.push([...way, target]);
+        paths.push([...path, target]);
       }
     }
   }

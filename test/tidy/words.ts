@@ -15,6 +15,13 @@ const instead: Readonly<Record<string, string>> = {
   deeds: 'actions',
   door: 'what lets a request in',
   tally: 'a count',
+  twin: 'the duplicate',
+  twins: 'duplicates',
+  shutter: 'the status of a location',
+  shutters: 'the status of a location',
+  errand: 'a small transaction',
+  errands: 'small transactions',
+  farewell: 'the end of a connection',
   crowd: 'many clients',
   crowds: 'many clients',
   whence: 'where it comes from',
@@ -48,6 +55,28 @@ const plainWords: Rule = {
     { files: { 'db/a.sql': '-- a tally' }, at: ['db/a.sql:1'] },
   ],
   allows: [{ 'src/a.ts': '// Tallybook is indeed outdoors.' }],
+};
+
+/** Words of prose that say nothing as a name. */
+const emptyName = /\b(?:const|let|function|class|type|interface|readonly) (told|ways?)\b/i;
+
+const fullNames: Rule = {
+  id: 'full-names',
+  name: 'a name says what a value is',
+  remedy: 'name the thing: an outcome, a scenario, a path, a header',
+  check(file) {
+    const { isCode, path, lines } = file;
+    if (!isCode || path === 'test/tidy/words.ts') return [];
+    return lines.flatMap((line, index) => {
+      const [, found] = emptyName.exec(line) ?? [];
+      return found === undefined ? [] : [finding(file, index + 1, found)];
+    });
+  },
+  refuses: [
+    { files: { 'src/a.ts': 'const told = 1;' }, at: ['src/a.ts:1'] },
+    { files: { 'src/a.ts': '\nclass Way {}' }, at: ['src/a.ts:2'] },
+  ],
+  allows: [{ 'src/a.ts': 'const wayOut = 1; // The way it was told.' }],
 };
 
 /** A name in camel case as its words. */
@@ -101,4 +130,4 @@ function typesOf(file: SourceFile) {
   return types;
 }
 
-export const wordRules: readonly Rule[] = [plainWords, oneMeaning];
+export const wordRules: readonly Rule[] = [plainWords, fullNames, oneMeaning];

@@ -126,7 +126,7 @@ function mostPerSecond(times: readonly number[]): number {
   );
 }
 
-/** Asks until it is refused. Returns how many seconds it is told to wait. */
+/** Asks until it is refused. Returns the seconds of Retry-After. */
 async function exhaust({ limiter }: Node, principal: Principal): Promise<number> {
   for (;;) {
     const { retryAfter } = await limiter.admit(principal);
@@ -234,8 +234,8 @@ describe('one node by itself', () => {
     const answers = await Promise.all(
       Array.from({ length: 60 }, async (_, n) => {
         const principal = caller({ perMinute: 30 + 7 * n, burst: 1 + (n % 9) });
-        const told = await exhaust(node, principal);
-        const end = performance.now() + told * 1_000;
+        const seconds = await exhaust(node, principal);
+        const end = performance.now() + seconds * 1_000;
         // A timer may go off a little early.
         while (performance.now() < end) await pause(end - performance.now());
         return (await node.limiter.admit(principal)).retryAfter;

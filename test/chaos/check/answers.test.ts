@@ -1,13 +1,13 @@
-// The judges of answers are judged: a sound history passes, and each fault that is planted in it is
-// found by the judge it is for.
+// Tests the checks of answers: a sound history passes, and each fault put into it is found by the
+// check it is for.
 
 import { expect, test } from 'vitest';
 import type { Attempt, Ban } from '../history.ts';
-import { judgeAnswers } from './answers.ts';
+import { checkAnswers } from './answers.ts';
+import { required, whatWasMet } from './coverage.ts';
+import { checkLocationStatus } from './location-status.ts';
 import { recoveryOf } from './recovery.ts';
 import { checkRegisters } from './registers.ts';
-import { judgeShutters } from './shutters.ts';
-import { required, whatWasMet } from './sometimes.ts';
 
 const target = { product: 'flour', location: 'shop', quantity: '5' };
 const places = {
@@ -47,7 +47,7 @@ const read = (status: number) => attempt({ kind: 'movement', status });
 const ban: Ban = { credential: 'shaken', kind: 'grant', from: 0, until: 1e9, generation: 0 };
 
 function found(attempts: readonly Attempt[], bans: readonly Ban[] = []): string[] {
-  return judgeAnswers(attempts, bans, places)
+  return checkAnswers(attempts, bans, places)
     .filter(({ faults }) => faults.length > 0)
     .map(({ what }) => what);
 }
@@ -127,7 +127,7 @@ test.each<[string, string, () => Attempt[]]>([
 
 test('a write of a credential without the right is found', () => {
   expect(found([{ ...first(), credential: 'shaken' }], [ban])).toEqual([
-    'successes after a right was taken',
+    'successes after a right was revoked',
   ]);
 });
 
@@ -145,7 +145,8 @@ const inactive = { status: 422, code: 'location_inactive' };
 test('an adjustment against the status of its location is found, and no other', () => {
   const shut = () => change('inactive a', 2);
   const open = () => change('active b', 3);
-  const faults = (attempts: readonly Attempt[]) => judgeShutters(attempts, 'booth').faults.length;
+  const faults = (attempts: readonly Attempt[]) =>
+    checkLocationStatus(attempts, 'booth').faults.length;
   expect(faults([atBooth(), shut(), atBooth(inactive), open(), atBooth()])).toBe(0);
   expect(faults([shut(), atBooth(), open()])).toBe(1);
   expect(faults([change('active a', 2), atBooth(inactive), change('inactive b', 3)])).toBe(1);

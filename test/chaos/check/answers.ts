@@ -1,12 +1,12 @@
-// What the answers themselves tell: one key, one answer; nobody sees another shop's; what was taken
-// away is refused; nothing but what may come comes.
+// Checks of the answers alone: one key has one answer; no answer holds rows of another merchant; a
+// revoked right is refused; no answer is unexpected.
 
 import { type Attempt, type Ban, isBound, isDone, isSettled, type Kind } from '../history.ts';
 import { byKey } from './registers.ts';
 import type { Finding } from './verdict.ts';
 
-/** While things break, a caller may be told to come back; never that the service is at a loss. */
-const comeBack: readonly number[] = [0, 408, 429, 503, 504];
+/** While faults happen, an answer may ask to try again later, but never be 500. */
+const temporary: readonly number[] = [0, 408, 429, 503, 504];
 
 /** undefined: never. */
 const successOf: Readonly<Record<Kind, number | undefined>> = {
@@ -29,7 +29,7 @@ export interface Places {
   readonly foreign: { readonly product: string; readonly location: string };
 }
 
-export function judgeAnswers(
+export function checkAnswers(
   attempts: readonly Attempt[],
   bans: readonly Ban[],
   places: Places,
@@ -38,7 +38,7 @@ export function judgeAnswers(
     { what: 'keys with two answers', faults: contradictions(attempts) },
     { what: 'conflicts without another request', faults: falseConflicts(attempts) },
     { what: 'rows of another merchant seen', faults: foreignRows(attempts, places) },
-    { what: 'successes after a right was taken', faults: successesInSpiteOf(attempts, bans) },
+    { what: 'successes after a right was revoked', faults: successesDespite(attempts, bans) },
     { what: 'unexpected answers', faults: unexpected(attempts, bans) },
     { what: 'keys without an answer', faults: unanswered(attempts) },
   ];
@@ -89,7 +89,7 @@ function foreignRows(attempts: readonly Attempt[], places: Places): string[] {
     .map((attempt) => JSON.stringify(attempt));
 }
 
-function successesInSpiteOf(attempts: readonly Attempt[], bans: readonly Ban[]): string[] {
+function successesDespite(attempts: readonly Attempt[], bans: readonly Ban[]): string[] {
   return attempts
     .filter((attempt) => isDone(attempt) && bans.some((ban) => covers(ban, attempt)))
     .map((attempt) => JSON.stringify(attempt));
@@ -101,14 +101,14 @@ function covers(ban: Ban, { credential, generation, start, end }: Attempt): bool
 }
 
 function unexpected(attempts: readonly Attempt[], bans: readonly Ban[]): string[] {
-  const shaken = new Set(bans.map(({ credential }) => credential));
+  const affected = new Set(bans.map(({ credential }) => credential));
   return attempts
     .filter(({ kind, status, code = '', credential, key }) => {
-      if (comeBack.includes(status)) return false;
+      if (temporary.includes(status)) return false;
       if (kind === 'foreign') return status !== 403 && status !== 404;
-      if (status === 401 || status === 403) return !shaken.has(credential);
+      if (status === 401 || status === 403) return !affected.has(credential);
       if (status === 422) return kind !== 'adjust' || !refusals.includes(code);
-      // Whether it is deserved is another judge's question.
+      // `falseConflicts` checks whether it is right.
       if (status === 409) return key === undefined;
       return status !== successOf[kind] || code !== '';
     })

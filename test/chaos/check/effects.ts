@@ -1,8 +1,8 @@
-// Whether what is in the database is what was answered: every acknowledged operation is there, with
-// one effect, and nothing is there that nobody asked for, nor in a shop that did not.
+// Whether the database holds what was answered: every acknowledged operation with one effect, and
+// nothing that no request asked for, or that belongs to another merchant.
 
 import { type Attempt, type CredentialName, isBound } from '../history.ts';
-import type { Witness } from './ledger.ts';
+import type { CheckedDatabase } from './ledger.ts';
 import type { Finding } from './verdict.ts';
 
 type OperationRow = Readonly<
@@ -28,7 +28,7 @@ const resources = `
   union all select merchant_id, id, 'locations.create', version, null from locations`;
 
 /** Movements and levels whose product or location is not their merchant's. */
-const strangers = `
+const misplacedRows = `
   select r.merchant_id, r.product_id, r.location_id
   from (select merchant_id, product_id, location_id from inventory_movements
     union select merchant_id, product_id, location_id from inventory_levels) r
@@ -46,14 +46,14 @@ export interface Origin {
   readonly given: readonly { readonly record: string }[];
 }
 
-export async function judgeEffects(
-  witness: Witness,
+export async function checkEffects(
+  database: CheckedDatabase,
   attempts: readonly Attempt[],
   origin: Origin,
 ): Promise<Finding[]> {
-  const asked = await witness.query<OperationRow>(operations);
-  const made = await witness.query<ResourceRow>(resources);
-  const strange = await witness.query(strangers);
+  const asked = await database.query<OperationRow>(operations);
+  const made = await database.query<ResourceRow>(resources);
+  const foreign = await database.query(misplacedRows);
   const answered = attempts.filter(isBound);
   const known = new Set(answered.map(({ operation }) => operation));
   const lines = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row));
@@ -61,14 +61,14 @@ export async function judgeEffects(
   return [
     { what: 'lost acknowledged writes', faults: lines(lost(answered, asked, made)) },
     {
-      what: 'operations that nobody was told of',
+      what: 'operations that no answer names',
       faults: lines(asked.filter((o) => !known.has(o.id))),
     },
     { what: 'keys with two effects', faults: lines(unequal(asked, made, origin)) },
     { what: 'operations pending', faults: lines(pending) },
     {
       what: 'rows of another merchant written',
-      faults: lines([...strange, ...misplaced(answered, asked, origin)]),
+      faults: lines([...foreign, ...misplaced(answered, asked, origin)]),
     },
   ];
 }
@@ -130,11 +130,11 @@ function misplaced(
   asked: readonly OperationRow[],
   { credentials }: Origin,
 ): OperationRow[] {
-  const askers = new Map(credentials.map((one) => [one.id, one]));
+  const credentialsById = new Map(credentials.map((one) => [one.id, one]));
   const names = new Map(answered.map(({ operation, credential }) => [operation, credential]));
   return asked.filter(({ id, merchant, credential }) => {
-    const asker = askers.get(credential);
+    const owner = credentialsById.get(credential);
     const name = names.get(id);
-    return asker?.merchant !== merchant || (name !== undefined && name !== asker.name);
+    return owner?.merchant !== merchant || (name !== undefined && name !== owner.name);
   });
 }

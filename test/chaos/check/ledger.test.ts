@@ -1,16 +1,16 @@
-// The judges of the database are judged: sound rows pass, and each damage that is planted, with the
-// constraints switched off, is found. A ledger has two judges that share nothing: each finds it.
+// Tests the checks of the database: sound rows pass, and each damage made with the constraints
+// switched off is found. A ledger has two checks that share nothing: each finds it.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../kit/database.ts';
 import { Given, type GivenCredential } from '../../kit/given.ts';
 import { addLedger } from '../../kit/ledger.ts';
 import type { Attempt } from '../history.ts';
-import { judgeEffects, type Origin } from './effects.ts';
-import { judgeLedger, type Witness } from './ledger.ts';
+import { checkEffects, type Origin } from './effects.ts';
+import { type CheckedDatabase, checkLedger } from './ledger.ts';
 
 let db: TestDatabase;
-let witness: Witness;
+let database: CheckedDatabase;
 let steady: GivenCredential;
 let neighbour: GivenCredential;
 let origin: Origin;
@@ -23,7 +23,7 @@ beforeAll(async () => {
   neighbour = await given.credential(await given.merchant('Second Shop'));
   const location = await given.location(steady.merchant);
   await addLedger(db, steady, location, { levels: 2, movements: 3 });
-  witness = { serviceUrl: db.serviceUrl, query: (text, values) => db.sql(text, values) };
+  database = { serviceUrl: db.serviceUrl, query: (text, values) => db.sql(text, values) };
   await addCustomer();
   const records = await db.sql<{ record: string }>(`select id as record from products
     union all select id from locations`);
@@ -66,12 +66,12 @@ function operation(id: string, type: string, resource: string, who = steady): st
       1, 'succeeded', '${resource}', ${type === 'inventory.adjust' ? 1 : 0}, 'req', now())`;
 }
 
-/** As somebody may who has switched off all that keeps the database sound. */
+/** Made with all constraints and triggers switched off. */
 async function damage(sql: string): Promise<void> {
   await db.sql(`begin; set local session_replication_role = 'replica'; ${sql}; commit`);
 }
 
-/** What clients were told of all that is there. */
+/** The answers that clients got for all operations of the database. */
 async function answers(): Promise<Attempt[]> {
   const rows = await db.sql<Record<'id' | 'type' | 'resource_id', string>>(
     'select id, type, resource_id from operations',
@@ -87,8 +87,8 @@ async function answers(): Promise<Attempt[]> {
 
 async function found(): Promise<string[]> {
   const findings = [
-    ...(await judgeEffects(witness, attempts, origin)),
-    ...(await judgeLedger(witness)),
+    ...(await checkEffects(database, attempts, origin)),
+    ...(await checkLedger(database)),
   ];
   return findings.filter(({ faults }) => faults.length > 0).map(({ what }) => what);
 }
@@ -99,7 +99,7 @@ test('sound rows have no faults', async () => {
 
 const one = `product_id = (select min(product_id) from inventory_movements)`;
 
-describe('a ledger is seen by both of its judges', () => {
+describe('a fault of the ledger is found by both of its checks', () => {
   test.each<[string, string]>([
     ['a level above its sum', `update inventory_levels set quantity = quantity + 1 where ${one}`],
     ['a level ahead of its movements', `update inventory_levels set sequence = 4 where ${one}`],
@@ -171,7 +171,7 @@ describe('effects', () => {
     ],
     [
       'an operation that nobody asked for',
-      'operations that nobody was told of',
+      'operations that no answer names',
       () => `${again('cus_2')}; ${operation('op_d', 'customers.create', 'cus_2')}`,
     ],
     [

@@ -1,12 +1,12 @@
-// Whether levels are what their movements say, judged twice: by the product's own verification,
+// Whether levels are what their movements say, checked twice: by the product's own verification,
 // and by one statement that shares nothing with it.
 
 import { connectDatabase } from '../../../src/database/connect.ts';
 import { verifyLedger } from '../../../src/inventory/verify.ts';
 import type { Finding } from './verdict.ts';
 
-/** A database as the judges ask it: as its owner, and as the service. */
-export interface Witness {
+/** The database that is checked: as its owner, and as the service. */
+export interface CheckedDatabase {
   readonly serviceUrl: string;
   query<Row extends Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
 }
@@ -38,8 +38,8 @@ export const offLedger = `
     or v.last_movement_id is distinct from s.last_id
     or s.out_of_sequence > 0 or s.out_of_chain > 0 or s.wrong > 0`;
 
-export async function judgeLedger(witness: Witness): Promise<Finding[]> {
-  const levels = await witness.query(offLedger);
+export async function checkLedger(database: CheckedDatabase): Promise<Finding[]> {
+  const levels = await database.query(offLedger);
   return [
     {
       what: 'levels that differ from their ledger',
@@ -47,7 +47,7 @@ export async function judgeLedger(witness: Witness): Promise<Finding[]> {
     },
     {
       what: 'differences that the verification finds',
-      faults: await differences(witness.serviceUrl),
+      faults: await differences(database.serviceUrl),
     },
   ];
 }

@@ -1,4 +1,4 @@
-// The judge is judged: it must find an order where there is one, and none where a stale read, a
+// Tests the check: it must find an order where there is one, and none where a stale read, a
 // lost or a doubled write was planted.
 
 import fc from 'fast-check';
@@ -98,7 +98,7 @@ test('a stale read planted in a history is found, wherever it is', () => {
   );
 });
 
-test('ten thousand operations are judged within seconds', () => {
+test('ten thousand operations are checked within seconds', () => {
   const started = performance.now();
   expect(refute(history(7, 10_000))).toBeUndefined();
   expect(performance.now() - started).toBeLessThan(5_000);

@@ -61,7 +61,7 @@ export function checkRegisters(
   return { count: registers.size, operations, faults };
 }
 
-/** From its first attempt to the first answer of any: a refused twin, too, proves it was done. */
+/** From its first attempt to the first answer of any: a refused duplicate proves it, too. */
 function writeOf(own: readonly Attempt[]) {
   const settled = own.filter(isSettled);
   const winner = settled.find(isBound) ?? (settled.length === 0 ? own[0] : undefined);

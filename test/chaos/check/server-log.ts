@@ -1,5 +1,5 @@
-// What the database's own log tells of a run: a deadlock is never answered as one, and a recovery
-// is more than a lost connection.
+// What the database's own log holds of a run. Answers do not show it: a deadlock is answered as
+// something else, and a recovery looks like a lost connection.
 
 export interface LogFacts {
   /** SQLSTATE 40P01, each with one victim: who waited for whom, and with which statement. */

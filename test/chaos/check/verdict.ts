@@ -1,4 +1,4 @@
-// What a judge has found.
+// What a check has found.
 
 export interface Finding {
   /** What must not be, such as "keys with two answers". */

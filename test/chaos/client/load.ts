@@ -18,7 +18,7 @@ const actions = {
   customer: 4,
   product: 2,
   change: 7,
-  shutter: 2,
+  status: 2,
   look: 16,
 } as const;
 
@@ -97,8 +97,8 @@ export class Load {
         return this.#together(this.#copies(ask.product()));
       case 'change':
         return this.#together(this.#copies(ask.change()));
-      case 'shutter':
-        return this.#together(this.#copies(ask.shutter()));
+      case 'status':
+        return this.#together(this.#copies(ask.locationStatus()));
       default:
         return this.#look();
     }

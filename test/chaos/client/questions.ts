@@ -65,8 +65,8 @@ export class Questions {
     return this.#change(path, { name: this.#name() });
   }
 
-  /** Shuts the booth or opens it. Its name tells which, in every answer that shows it. */
-  shutter(): Question {
+  /** Changes the status of the booth. Its name holds the status, in every answer that shows it. */
+  locationStatus(): Question {
     const status = this.#random.pick(['active', 'inactive']);
     const name = `${status} ${this.#name()}`;
     return this.#change(`/locations/${this.#setup.booth}`, { name, status });

@@ -1,5 +1,5 @@
-// What a run must have met, or it has proven nothing about it: anything at least once, and a long
-// run often.
+// What a run must have reached, or it has proven nothing about it: each situation at least once,
+// in a long run many times.
 
 import { type Attempt, type Event, isBound } from '../history.ts';
 import { byKey } from './registers.ts';
@@ -18,7 +18,7 @@ export interface Met {
   readonly statusObeyed: number;
 }
 
-/** What `sometimes` sees besides the history. */
+/** What is counted besides the history. */
 export interface Noted {
   readonly events: readonly Event[];
   /** Reads refused while connections were exhausted. */
@@ -58,9 +58,9 @@ export const meanings: Readonly<Record<keyof Met, string>> = {
   replayAcrossRestart: 'a key was replayed across a restart',
   racedConflict: 'two bodies raced for one key',
   racedNoChange: 'two keys raced for one quantity',
-  connectionsExhausted: 'a reader found no connection',
+  connectionsExhausted: 'a read got no connection',
   databaseRecovered: 'the database recovered from a crash',
-  statusObeyed: 'an adjustment was refused because its location was shut',
+  statusObeyed: 'an adjustment was refused because its location was inactive',
 };
 
 export function whatWasMet(
@@ -88,7 +88,7 @@ export function whatWasMet(
 const overlaps = (a: Attempt, b: Attempt) => a.start < b.end && b.start < a.end;
 const isUnknown = ({ status }: Attempt) => status === 0 || status >= 500;
 
-/** No answer told the client of the commit: the first answer is a replay, after an unknown one. */
+/** The answer to the commit was lost: the first answer is a replay, after one without an answer. */
 function isLostReply(own: readonly Attempt[]): boolean {
   const bound = own.filter(isBound);
   return (

@@ -1,6 +1,6 @@
-// Whether adjustments obeyed the status of their location: none took effect after it was answered
+// Whether adjustments obeyed the status of their location: none took effect after an answer said
 // that the location is inactive, and none was refused while it was active. What overlaps a change
-// may have come before or after it, and is not judged.
+// may have come before or after it, and is not checked.
 
 import { type Attempt, isBound } from '../history.ts';
 import { byKey } from './registers.ts';
@@ -15,7 +15,7 @@ interface Setting {
   readonly end: number;
 }
 
-export function judgeShutters(attempts: readonly Attempt[], booth: string): Finding {
+export function checkLocationStatus(attempts: readonly Attempt[], booth: string): Finding {
   const keys = [...byKey(attempts).values()];
   const settings = keys.flatMap((own) => settingOf(own, booth));
   settings.sort((a, b) => a.version - b.version);
