@@ -307,6 +307,7 @@ const forStatus: Readonly<Record<number, Readonly<Record<string, RegExp>>>> = {
 };
 const allowed: Readonly<Record<string, RegExp>> = {
   etag: /^"[1-9]\d*"$/,
+  vary: /^Accept-Encoding$/,
   'idempotent-replayed': /^true$/,
   ratelimit: /^"credential";r=\d+;t=\d+$/,
   'ratelimit-policy': /^"credential";q=\d+;w=60$/,

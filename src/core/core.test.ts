@@ -5,6 +5,7 @@ import { CursorSealer } from '../contract/cursor.ts';
 import { formats } from '../contract/format.ts';
 import { canonicalQuantity, decimalPlaces, quantityFault, subtract, zero } from './decimal.ts';
 import { idCeiling, idFloor, lookupId, mintId, mintIdAfter } from './id.ts';
+import { adviceOf, isRetryable, type ProblemCode, problemKinds } from './problem.ts';
 
 /** A quantity as a count of hundred-thousandths and one of its many spellings. */
 const quantity = fc.tuple(fc.bigInt(0n, 10n ** 17n - 1n), fc.nat(8)).map(([units, zeros]) => {
@@ -350,4 +351,13 @@ describe('formats', () => {
       expect(accepts('name', text), text).toBe(true);
     }
   });
+});
+
+test('a problem says to send the same request again exactly when it is retryable', () => {
+  for (const [code, { status }] of Object.entries(problemKinds)) {
+    const saysAgain = /same request again/.test(adviceOf(code as ProblemCode));
+    expect([code, saysAgain]).toEqual([code, isRetryable(status)]);
+  }
+  const passing = Object.values(problemKinds).filter(({ status }) => isRetryable(status));
+  expect(new Set(passing.map(({ status }) => status))).toEqual(new Set([408, 429, 500, 503, 504]));
 });

@@ -2,11 +2,25 @@
 // A code is stable forever: clients branch on it. Status, retry advice and the error pages
 // (docs/errors.md, the OpenAPI document) are all read from here.
 
+/** The very same request may succeed later. */
+const passingStatuses = [408, 429, 500, 503, 504] as const;
+
+/** Answers with these statuses say in `Retry-After` when to come back. */
+export const timedStatuses: readonly number[] = [429, 503, 504];
+
 /** What a code means: its HTTP status, a short title, and what the caller should do about it. */
-interface ProblemKind {
+type ProblemKind = Refusal | Passing;
+
+interface Refusal {
   readonly status: number;
   readonly title: string;
   readonly advice: string;
+}
+
+/** What to do follows from the status: see `adviceOf`. */
+interface Passing {
+  readonly status: (typeof passingStatuses)[number];
+  readonly title: string;
 }
 
 const newKey = 'The refusal is bound to the key: a new attempt needs a new Idempotency-Key.';
@@ -93,7 +107,6 @@ export const problemKinds = {
   request_timeout: {
     status: 408,
     title: 'The request took too long to arrive.',
-    advice: 'Send it again, with the same Idempotency-Key if it is a write.',
   },
   idempotency_key_reused: {
     status: 409,
@@ -188,7 +201,6 @@ export const problemKinds = {
   rate_limited: {
     status: 429,
     title: 'Too many requests.',
-    advice: 'Wait for the seconds of Retry-After, then send the same request again.',
   },
   headers_too_large: {
     status: 431,
@@ -198,22 +210,18 @@ export const problemKinds = {
   internal_error: {
     status: 500,
     title: 'Something unexpected happened.',
-    advice: 'Send the same request again, with the same Idempotency-Key if it is a write.',
   },
   operation_in_progress: {
     status: 503,
     title: 'What this write needs is still held by another one.',
-    advice: 'Send it again with the same Idempotency-Key after Retry-After.',
   },
   service_unavailable: {
     status: 503,
     title: 'The service is overloaded or its database is away.',
-    advice: 'Send it again after Retry-After, with the same Idempotency-Key if it is a write.',
   },
   timeout: {
     status: 504,
     title: 'The request did not finish within its deadline.',
-    advice: 'Send it again after Retry-After, with the same Idempotency-Key if it is a write.',
   },
 } as const satisfies Record<string, ProblemKind>;
 
@@ -286,8 +294,19 @@ export class Problem extends Error {
   }
 }
 
-/** Only these statuses promise that the very same request may succeed later. */
-export const isRetryable = (status: number): boolean => [429, 500, 503, 504].includes(status);
+/** Whether the very same request may succeed later. */
+export const isRetryable = (status: number): boolean =>
+  passingStatuses.some((passing) => passing === status);
+
+/** What the caller should do about it. */
+export function adviceOf(code: ProblemCode): string {
+  const kind: ProblemKind = problemKinds[code];
+  if ('advice' in kind) return kind.advice;
+  const again = 'end the same request again, with the same Idempotency-Key if it is a write.';
+  return timedStatuses.includes(kind.status)
+    ? `Wait for the seconds of Retry-After, then s${again}`
+    : `S${again}`;
+}
 
 /** One to three seconds at random: those who are refused together do not come back together. */
 export function retryLater() {

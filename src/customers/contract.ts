@@ -24,8 +24,8 @@ export const customers = record({
   description: 'Whom the merchant sells to.',
   schema: { $id: 'Customer', description: 'Somebody the merchant sells to.' },
   members: {
-    name: required(text('name', { min: 1, max: 255 }, 'The name.'), {
-      shown: 'The name.',
+    name: required(text('name', { min: 1, max: 255 }, 'What the customer is called.'), {
+      shown: 'What the customer is called.',
       example: 'Ada Lovelace',
     }),
     email: required(
@@ -37,11 +37,14 @@ export const customers = record({
       example: '+4930123456',
     }),
     external_id: externalId,
-    note: optional(text('text', { max: 2000 }, 'A note of your own.'), {
-      shown: 'A note.',
-      example: 'Counted twice.',
-      isLarge: true,
-    }),
+    note: optional(
+      text('text', { max: 2000 }, 'What the staff should know; the customer does not see it.'),
+      {
+        shown: 'What the staff should know.',
+        example: 'Counted twice.',
+        isLarge: true,
+      },
+    ),
     metadata,
     status: state(statuses, 'Archived customers stay readable and keep their external ID.'),
   },
@@ -106,7 +109,10 @@ export const list = collection({
   name: 'customers.list',
   path: '/customers',
   summary: 'List customers',
-  description: 'By ID, oldest first, of every status unless one is named.',
+  description:
+    'By ID, oldest first, of every status unless one is named. An erased customer is in no list: ' +
+    'whoever keeps copies and polls with `updated_after` also reads ' +
+    '`GET /operations?type=customers.erase` (scope `operations.read`).',
   scope: 'customers.read',
   query: Type.Object({
     email: Type.Optional(

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { extent } from '../../test/kit/extent.ts';
 import { Problem } from '../core/problem.ts';
-import { idempotencyKey, ifMatchVersion } from './headers.ts';
+import { idempotencyKey, ifMatchVersion, isNoneMatch } from './headers.ts';
 
 const codeOf = (run: () => unknown): string => {
   try {
@@ -67,4 +67,24 @@ describe('If-Match', () => {
       { numRuns: extent(500, 5_000) },
     );
   });
+});
+
+test.each([
+  ['"7"', true],
+  ['W/"7"', true],
+  ['"6", "7"', true],
+  ['"6" ,W/"7"', true],
+  [' * ', true],
+  ['"77"', false],
+  ['7', false],
+  ['"6","8"', false],
+  ['"7', false],
+  ['', false],
+])('If-None-Match %s', (value, expected) => {
+  expect(isNoneMatch({ 'if-none-match': value }, '"7"')).toBe(expected);
+});
+
+test('nothing matches where there is no ETag, and no header names nothing', () => {
+  expect(isNoneMatch({ 'if-none-match': '*' }, undefined)).toBe(false);
+  expect(isNoneMatch({}, '"7"')).toBe(false);
 });

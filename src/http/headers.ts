@@ -74,3 +74,14 @@ export function ifMatchVersion(
   }
   return Number(version);
 }
+
+/**
+ * Whether If-None-Match names the ETag: one of a list, weak or not, or `*` (RFC 9110, sections
+ * 8.8.3.2 and 13.1.2).
+ */
+export function isNoneMatch(headers: IncomingHttpHeaders, etag: string | undefined): boolean {
+  const value = headers['if-none-match'];
+  if (value === undefined || etag === undefined) return false;
+  const tags: readonly string[] = value.match(/"[^"]*"/g) ?? [];
+  return value.trim() === '*' || tags.includes(etag);
+}

@@ -24,6 +24,7 @@ import { hashKey } from '../operations/fingerprint.ts';
 import { writeOf } from '../operations/write.ts';
 import { badToken, type CallerChecks, requireScope, requireWithinRate } from './authenticate.ts';
 import { type Gathered, gathererOf, said } from './gather.ts';
+import { isNoneMatch } from './headers.ts';
 import type { Success } from './respond.ts';
 
 export const apiPrefix = '/api/v1';
@@ -200,10 +201,14 @@ function runnerOf(endpoint: Endpoint): Run {
   return isCollection(endpoint) ? (one) => list(one, endpoint) : (one) => show(one, endpoint);
 }
 
-async function show({ api, principal, asked }: Case, endpoint: MemberEndpoint): Promise<Success> {
+async function show(one: Case, endpoint: MemberEndpoint): Promise<Success> {
+  const { api, principal, asked, request } = one;
   const data = await endpoint.run(api.readerOf(principal.merchant), principal, asked.id);
   if (data === undefined) throw new Problem('not_found');
-  return { status: 200, data, headers: endpoint.contract.etag ? etagOf(data) : {} };
+  const headers = endpoint.contract.etag ? etagOf(data) : {};
+  return isNoneMatch(request.headers, headers.ETag)
+    ? { status: 304, headers }
+    : { status: 200, data, headers };
 }
 
 async function list(one: Case, endpoint: CollectionEndpoint): Promise<Success> {

@@ -23,21 +23,19 @@ export function commonHeaders(requestId: string): Record<string, string> {
   };
 }
 
-/** What a handler gives back to be sent. */
+/** What a handler gives back to be sent. 304 has no body. */
 export interface Success {
-  readonly status: 200 | 201;
-  readonly data: unknown;
+  readonly status: 200 | 201 | 304;
+  readonly data?: unknown;
   readonly meta?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 export function sendSuccess(reply: FastifyReply, success: Success): FastifyReply {
+  void reply.code(success.status).headers(success.headers ?? {});
+  if (success.status === 304) return reply.send();
   const body = { data: success.data, meta: { request_id: reply.request.id, ...success.meta } };
-  return reply
-    .code(success.status)
-    .headers(success.headers ?? {})
-    .type(jsonType)
-    .send(JSON.stringify(body));
+  return reply.type(jsonType).send(JSON.stringify(body));
 }
 
 export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {

@@ -9,6 +9,7 @@ import { mintId } from '../core/id.ts';
 import { limits } from '../core/limits.ts';
 import type { Principal } from '../core/principal.ts';
 import { Problem, retryLater } from '../core/problem.ts';
+import { compress, isCompressible } from './compression.ts';
 import { type Api, apiPrefix, type Handler, handlerOf } from './pipeline.ts';
 import type { LimitHeaders } from './rate-limit.ts';
 import { commonHeaders, problemOf, sendProblem, sendSuccess } from './respond.ts';
@@ -163,10 +164,11 @@ function takeOverRequests(
   });
   // At the answer, not at the request, because a request that began before draining must close its
   // connection as well.
-  app.addHook('onSend', ({ limitHeaders }, reply, payload, done) => {
-    if (limitHeaders !== undefined) void reply.headers(limitHeaders);
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (request.limitHeaders !== undefined) void reply.headers(request.limitHeaders);
     if (state.isDraining) void reply.header('Connection', 'close');
-    done(null, payload);
+    if (!isCompressible(request, reply, payload)) done(null, payload);
+    else compress(request, reply, payload).then((bytes) => done(null, bytes), done);
   });
   app.addHook('onResponse', (request, reply, done) => {
     // An answer that did not pass the hook above has no `Connection: close`.
@@ -179,10 +181,13 @@ function takeOverRequests(
     return sendProblem(reply, request.problem);
   });
   app.setNotFoundHandler((request, reply) => {
-    request.problem = new Problem('not_found');
+    const isOutside = !request.url.startsWith(`${apiPrefix}/`);
+    request.problem = new Problem('not_found', isOutside ? { message: outside } : {});
     return sendProblem(reply, request.problem);
   });
 }
+
+const outside = `Nothing is here. The API begins at ${apiPrefix}, its documentation is at /docs.`;
 
 /** What is wrong with a message, whatever its route. */
 function messageProblem({ raw, routeOptions }: FastifyRequest): Error | undefined {

@@ -39,7 +39,12 @@ const htmlType = 'text/html; charset=utf-8';
 const scriptType = 'text/javascript; charset=utf-8';
 
 function page(path: string, type: string, body: string, policy?: string): Site {
-  const answer = { status: 200, type, body, ...(policy === undefined ? {} : { policy }) };
+  const answer = {
+    status: 200,
+    type,
+    body: Buffer.from(body),
+    ...(policy === undefined ? {} : { policy }),
+  };
   return { path, answer: async () => answer };
 }
 
@@ -64,8 +69,27 @@ const referencePage = `<!doctype html>
 </html>
 `;
 
+/**
+ * Each route has up to 20 statuses. The page shows those that a caller has to handle, and one line
+ * for the others, which are the same everywhere.
+ */
 const startScript = `import { init } from '/docs/redoc.js';
-init('/openapi.json', { disableTelemetry: true }, document.getElementById('reference'));
+
+const rare = ['400', '405', '406', '408', '413', '414', '415', '417', '431', '500', '503', '504'];
+const reference = await (await fetch('/openapi.json')).json();
+for (const methods of Object.values(reference.paths)) {
+  for (const { responses } of Object.values(methods)) {
+    const found = rare.filter((status) => status in responses);
+    for (const status of found) delete responses[status];
+    responses.default = {
+      description: \`Any other error has the same form, with the status \${found.join(', ')}.
+        [Every code is explained](/docs/errors).\`,
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+    };
+  }
+}
+const options = { disableTelemetry: true, hideSchemaPattern: true };
+init(reference, options, document.getElementById('reference'));
 `;
 
 /**

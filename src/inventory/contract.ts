@@ -49,6 +49,13 @@ export const inventory = {
 
 const reasons = ['stock_count', 'external_adjustment', 'correction'] as const;
 
+const reasonText =
+  'Why the quantity changes. `stock_count`: somebody counted what is there. ' +
+  '`external_adjustment`: goods came or went, as another system knows (a sale, a delivery, ' +
+  'a return). `correction`: an earlier entry was wrong, and nothing moved.';
+
+const referenceText = 'What it is called in your own system, such as a receipt or delivery number.';
+
 const productFilter = Type.Array(idIn('prod_', 'A product.'), {
   maxItems: limits.productFiltersMax,
   description: 'Only these products. Repeat the parameter for each; unknown ones give no row.',
@@ -72,17 +79,22 @@ const movementMembers = {
   product_id: id('prod_', 'The product.'),
   location_id: id('loc_', 'The location.'),
   type: oneOf(['adjustment'], 'What kind of movement.'),
-  reason: oneOf(reasons, 'Why.'),
+  reason: oneOf(reasons, reasonText),
   quantity_before: QuantityOut('The quantity before.'),
   quantity_delta: QuantityOut('The change; never 0.'),
   quantity_after: QuantityOut('The quantity after.'),
   note: nullable(Type.String({ description: 'What the caller noted.' })),
-  reference: nullable(Type.String({ description: "The caller's own reference." })),
+  reference: nullable(
+    Type.String({ description: 'What it is called in the system of the caller.' }),
+  ),
   operation_id: id('op_', 'The write that recorded it.'),
   actor: Type.Object(
     {
       credential_id: id('cred_', 'The credential.'),
-      kind: oneOf(credentialKinds, 'Its kind.'),
+      kind: oneOf(
+        credentialKinds,
+        'A personal access token, or an approval of an OAuth application.',
+      ),
       application_id: nullable(id('app_', 'The OAuth application.')),
     },
     { description: 'Who recorded it.' },
@@ -174,12 +186,14 @@ export const adjustInventory = write({
     product_id: idIn('prod_', 'The product.'),
     location_id: idIn('loc_', 'The location; it must be granted.'),
     target_quantity: QuantityIn('What the quantity shall be.'),
-    reason: oneOf(reasons, 'Why.'),
+    reason: oneOf(reasons, reasonText),
     expected_quantity: Type.Optional(
       nullable(QuantityIn('Refuse unless this is the current quantity.')),
     ),
-    note: Type.Optional(nullable(text('text', { max: 500 }, 'A note.'))),
-    reference: Type.Optional(nullable(text('text', { max: 255 }, 'Your own reference.'))),
+    note: Type.Optional(
+      nullable(text('text', { max: 500 }, 'Words for whoever reads the movement later.')),
+    ),
+    reference: Type.Optional(nullable(text('text', { max: 255 }, referenceText))),
   }),
   data: Adjustment,
   problems: [

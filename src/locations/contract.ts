@@ -18,8 +18,8 @@ export const locations = record({
   description: 'Where the merchant keeps stock. Only granted locations are visible.',
   schema: { $id: 'Location', description: 'A place where the merchant keeps products.' },
   members: {
-    name: required(text('name', { min: 1, max: 255 }, 'The name.'), {
-      shown: 'The name.',
+    name: required(text('name', { min: 1, max: 255 }, 'What the location is called.'), {
+      shown: 'What the location is called.',
       example: 'Berlin Mitte',
     }),
     code: optional(code, { shown: 'A short code.', example: 'BER-1', unique: 'code_taken' }),

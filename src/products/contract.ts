@@ -10,22 +10,31 @@ import { record } from '../records/record.ts';
 
 const statuses = ['active', 'archived'] as const;
 const sku = text('text', { min: 1, max: 100 }, 'The stock keeping unit; unique, by case as well.');
-const barcode = text('text', { max: 64 }, 'A barcode. Several products may share one.');
+const barcode = text(
+  'text',
+  { max: 64 },
+  'The code printed on it, such as an EAN. Several products may share one.',
+);
 
 const Unit = Type.Object(
   {
     code: Type.String({
       pattern: '^[a-z][a-z0-9_]{0,15}$',
       maxLength: 16,
-      description: 'Such as each or kg.',
+      description: 'What one is, such as `each`, `kg` or `m`.',
     }),
     precision: Type.Integer({
       minimum: 0,
       maximum: limits.quantityDecimalsMax,
-      description: 'How many decimals its quantities may have.',
+      description:
+        'How many decimals a quantity may have: 0 for pieces, 3 for kilograms down to the gram.',
     }),
   },
-  { description: 'What quantities count. It cannot change once the product has a movement.' },
+  {
+    description:
+      'What one of it is, such as a piece or a kilogram, and how finely it is counted. It cannot ' +
+      'change once the product has a movement.',
+  },
 );
 
 export const Price = Type.Object(
@@ -47,12 +56,12 @@ export const products = record({
   description: 'What the merchant sells.',
   schema: { $id: 'Product', description: 'Something the merchant sells.' },
   members: {
-    name: required(text('name', { min: 1, max: 255 }, 'The name.'), {
-      shown: 'The name.',
+    name: required(text('name', { min: 1, max: 255 }, 'What the product is called.'), {
+      shown: 'What the product is called.',
       example: 'Wheat flour 1 kg',
     }),
-    description: optional(text('text', { max: 5000 }, 'A description.'), {
-      shown: 'A description.',
+    description: optional(text('text', { max: 5000 }, 'What a buyer should know.'), {
+      shown: 'What a buyer should know.',
       example: 'Wheat flour, type 550.',
       isLarge: true,
     }),
@@ -61,7 +70,10 @@ export const products = record({
       example: 'FLOUR-550',
       unique: 'sku_taken',
     }),
-    barcode: optional(barcode, { shown: 'A barcode.', example: '4006381333931' }),
+    barcode: optional(barcode, {
+      shown: 'The code printed on it, such as an EAN.',
+      example: '4006381333931',
+    }),
     status: state(statuses, 'Archived products cannot be adjusted; they keep their SKU.'),
     inventory_tracked: defaulted(Type.Boolean({ description: 'Whether levels are kept.' }), true),
     unit: defaulted(

@@ -94,12 +94,15 @@ function operationFaults(operation: OperationObject, method: string, answer: Ans
   const faults = Object.entries(response.headers).flatMap(([name, header]) =>
     headerFaults(name, resolve(header) as HeaderObject, answer),
   );
-  if (answer.headers.get('content-type') !== 'application/json; charset=utf-8') {
+  const type = response.content === undefined ? null : 'application/json; charset=utf-8';
+  if (answer.headers.get('content-type') !== type) {
     faults.push(`Content-Type is ${answer.headers.get('content-type')}`);
   }
   if (method === 'HEAD') return answer.body === undefined ? faults : [...faults, 'HEAD has a body'];
   const validate = bodyValidator(response);
-  if (!validate(answer.body)) {
+  if (validate === undefined) {
+    if (answer.body !== undefined) faults.push(`${operationId} ${answer.status} has a body`);
+  } else if (!validate(answer.body)) {
     faults.push(
       ...(validate.errors ?? []).map(
         ({ instancePath, message, params }) =>
@@ -117,8 +120,10 @@ function headerFaults(name: string, header: HeaderObject, { headers }: Answer): 
   return validate(value) ? [] : [`the header ${name} is "${value}"`];
 }
 
-function bodyValidator(response: ResponseObject): ValidateFunction {
-  return cached(response, () => compileExact(response.content['application/json'].schema));
+/** None: the answer has no body. */
+function bodyValidator(response: ResponseObject): ValidateFunction | undefined {
+  const { content } = response;
+  return content && cached(response, () => compileExact(content['application/json'].schema));
 }
 
 const validators = new WeakMap<object, ValidateFunction>();

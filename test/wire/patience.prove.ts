@@ -52,6 +52,7 @@ describe.concurrent('a client that takes its time', { timeout: 60_000 }, () => {
     });
     for (const { milliseconds, answer } of await Promise.all(answers)) {
       expect([answer?.status, answer?.json?.error?.code]).toEqual([408, 'request_timeout']);
+      expect(answer?.json?.error?.retryable).toBe(true);
       expect(answer && faultsOf(answer)).toEqual([]);
       expect(milliseconds).toBeGreaterThan(limit - 1_000);
       expect(milliseconds).toBeLessThan(limit + slack);

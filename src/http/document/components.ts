@@ -120,6 +120,13 @@ export function sharedParameters(
       required: false,
       schema: keySchema,
     },
+    IfNoneMatch: {
+      name: 'If-None-Match',
+      in: 'header',
+      description: 'The ETag of what the caller has: 304 without a body while it is the same.',
+      required: false,
+      schema: { type: 'string', maxLength: 1024, examples: ['"2"'] },
+    },
     IfMatch: {
       name: 'If-Match',
       in: 'header',
@@ -165,7 +172,7 @@ const detailMembers = {
   code: {
     type: 'string',
     enum: [...Object.keys(detailKinds), ...Object.keys(problemKinds)],
-    description: 'Why.',
+    description: 'Why it is refused; stable.',
   },
   message: { type: 'string', description: 'The same for people.' },
 };

@@ -3,7 +3,13 @@
 // anchor.
 
 import { createHash } from 'node:crypto';
-import { detailKinds, isRetryable, problemKinds } from '../../core/problem.ts';
+import {
+  adviceOf,
+  detailKinds,
+  isRetryable,
+  type ProblemCode,
+  problemKinds,
+} from '../../core/problem.ts';
 
 /** Texts may have `code` and [links](#code), as Markdown writes them. */
 type Block =
@@ -41,7 +47,7 @@ const sample = `{
   "meta": { "request_id": "req_…", "operation_id": "op_…" }
 }`;
 
-const kinds = Object.entries(problemKinds);
+const kinds = Object.entries(problemKinds) as [ProblemCode, { status: number; title: string }][];
 
 const overview: readonly Block[] = [
   { text: introduction },
@@ -53,10 +59,10 @@ const overview: readonly Block[] = [
 ];
 
 const sections: readonly Section[] = [
-  ...kinds.map(([code, { status, title, advice }]) => ({
+  ...kinds.map(([code, { status, title }]) => ({
     id: code,
     title: code,
-    blocks: [{ text: title }, { list: factsOf(status, advice) }],
+    blocks: [{ text: title }, { list: factsOf(status, adviceOf(code)) }],
   })),
   {
     id: 'details',
@@ -108,6 +114,13 @@ const style = `
   td, th { padding: 0.25rem 0.75rem 0.25rem 0; text-align: left; vertical-align: top; }
   section { border-top: 1px solid #8886; margin-top: 1.5rem; }
   section:target h2 { text-decoration: underline; }
+  @media (max-width: 40rem) {
+    code { overflow-wrap: anywhere; }
+    thead { display: none; }
+    table, tbody, tr, td { display: block; }
+    td { padding: 0; }
+    tr { margin-bottom: 0.75rem; }
+  }
 `;
 
 /** Only this page's own style is let in, by its hash. */
@@ -132,6 +145,7 @@ export function errorsHtml(): string {
 <style>${style}</style>
 </head>
 <body>
+<nav><a href="/docs">Documentation</a></nav>
 <h1>Errors</h1>
 ${overview.map(blockHtml).join('\n')}
 ${sections.map(sectionHtml).join('\n')}

@@ -1,7 +1,7 @@
 // The error answers of the document. A status that answers with all the codes it can have is one
 // shared component; where an endpoint has fewer of them, its answer names exactly those.
 
-import { isRetryable, type ProblemCode, problemKinds } from '../../core/problem.ts';
+import { isRetryable, type ProblemCode, problemKinds, timedStatuses } from '../../core/problem.ts';
 import { commonHeaderRefs } from './components.ts';
 import {
   type ExampleObject,
@@ -91,7 +91,7 @@ function headersOf(
     ...commonHeaderRefs,
     ...(needsChallenge ? { 'WWW-Authenticate': challengeRef(status) } : {}),
     ...(status === 405 ? { Allow: refTo('headers', 'Allow') } : {}),
-    ...([429, 503, 504].includes(status) ? { 'Retry-After': refTo('headers', 'RetryAfter') } : {}),
+    ...(timedStatuses.includes(status) ? { 'Retry-After': refTo('headers', 'RetryAfter') } : {}),
     ...(isBound ? { 'Idempotent-Replayed': refTo('headers', 'IdempotentReplayed') } : {}),
   };
 }

@@ -38,7 +38,8 @@ export type Content = Readonly<Record<'application/json', MediaObject>>;
 export interface ResponseObject {
   readonly description: string;
   readonly headers: Readonly<Record<string, HeaderObject | Ref>>;
-  readonly content: Content;
+  /** Absent: the answer has no body. */
+  readonly content?: Content;
 }
 
 export interface OperationObject {

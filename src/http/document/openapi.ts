@@ -39,10 +39,10 @@ export function openApiDocument(endpoints: readonly Endpoint[], version: string)
       },
     ],
     tags: tagsOf(contracts),
-    security: [{ bearer: [] }],
+    security: [{ bearer: [] }, { oauth: [] }],
     paths,
     components: {
-      securitySchemes: { bearer: bearerScheme },
+      securitySchemes: { bearer: bearerScheme, oauth: oauthScheme },
       parameters: usedParameters(contracts, schemas),
       headers,
       responses: errors.responses(),
@@ -94,6 +94,7 @@ function usedParameters(contracts: readonly Contract[], schemas: SchemaComponent
     Id: contracts.some((contract) => contract.path.includes('{id}')),
     KeyFilter: contracts.some((contract) => contract.kind === 'collection' && contract.keyFilter),
     IfMatch: contracts.some((contract) => methodOf(contract) === 'PATCH'),
+    IfNoneMatch: contracts.some((contract) => contract.kind === 'member' && contract.etag),
   };
   return Object.fromEntries(Object.entries(parameters).filter(([name]) => isUsed[name] ?? true));
 }
@@ -106,6 +107,30 @@ const bearerScheme = {
     'opaque. Its scopes say what a credential may do: ' +
     `${scopes.map((one) => `\`${one}\``).join(', ')}. ` +
     'No scope implies another one. Inventory and locations also need a grant of the location.',
+};
+
+const scopeTexts = Object.fromEntries(
+  scopes.map((scope) => {
+    const [resource, right = ''] = scope.split('.');
+    return [scope, `${right.charAt(0).toUpperCase()}${right.slice(1)} ${resource}.`];
+  }),
+);
+
+const oauthScheme = {
+  type: 'oauth2',
+  description:
+    'For applications that the operator made known. Their servers ask for tokens with their own ' +
+    'secret (client credentials), or people consent (authorization code with PKCE). The ' +
+    'addresses are on the server that gave this document; ' +
+    '`/.well-known/oauth-authorization-server` names them all.',
+  flows: {
+    clientCredentials: { tokenUrl: '/oauth/token', scopes: scopeTexts },
+    authorizationCode: {
+      authorizationUrl: '/oauth/authorize',
+      tokenUrl: '/oauth/token',
+      scopes: scopeTexts,
+    },
+  },
 };
 
 function infoOf(version: string): OpenApiDocument['info'] {
@@ -130,12 +155,22 @@ marked \`Idempotent-Replayed: true\`. The same key with another request answers 
 time-out or a 5xx, send the same request with the same key. Keys belong to the credential, the
 merchant and the kind of operation, and do not expire.
 
+Who cannot send it again may ask what became of it:
+\`GET /operations?type=inventory.adjust\` with the header \`Idempotency-Key\` of the write lists its
+one operation. An empty list means that it is not committed *yet*: it may still be under way, and
+only the same write with the same key settles it.
+
 ## Collections
 
 \`limit\` says how many to return, 50 unless told and at most 200. When more follows,
 \`meta.next_cursor\` is there: pass it back as \`cursor\`, with the same filters. A page of large
 resources ends early, after about 1 MiB: only a page without \`meta.next_cursor\` is the last. There
 are no page numbers and no totals.
+
+## Saving bytes
+
+A member's \`ETag\` is its version: \`If-None-Match\` with it answers 304 without a body while
+nothing changed. Lists of more than 1 KiB are compressed with \`Accept-Encoding: br\` or \`gzip\`.
 
 ## Errors
 

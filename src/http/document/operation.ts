@@ -40,11 +40,14 @@ export function operationOf(contract: Contract, workshop: Workshop): OperationOb
     tags: [tagOf(contract)],
     summary: contract.summary,
     description: descriptionOf(contract),
-    security: [{ bearer: contract.scope === null ? [] : [contract.scope] }],
+    security: ['bearer', 'oauth'].map((scheme) => ({
+      [scheme]: contract.scope === null ? [] : [contract.scope],
+    })),
     parameters: parametersOf(contract, workshop.schemas),
     ...(contract.kind === 'write' ? { requestBody: requestBodyOf(contract, workshop) } : {}),
     responses: {
       [successStatus(contract)]: successOf(contract, workshop),
+      ...(contract.kind === 'member' && contract.etag ? { 304: notModified } : {}),
       ...errorsOf(contract, workshop),
     },
   };
@@ -72,6 +75,9 @@ function parametersOf(contract: Contract, schemas: SchemaComponents): (Parameter
     }
     parameters.push(...Object.keys(pageQuery).map((name) => refTo('parameters', name)));
     if (contract.keyFilter === true) parameters.push(refTo('parameters', 'KeyFilter'));
+  }
+  if (contract.kind === 'member' && contract.etag) {
+    parameters.push(refTo('parameters', 'IfNoneMatch'));
   }
   if (contract.kind === 'write') {
     parameters.push(refTo('parameters', 'IdempotencyKey'));
@@ -132,18 +138,25 @@ function successText(contract: Contract): string {
 }
 
 function successHeaders(contract: Contract): Record<string, HeaderObject | Ref> {
-  const isVersioned = Object.hasOwn(propertiesOf(contract), 'version');
-  const hasTag =
-    contract.kind === 'write' ? isVersioned : contract.kind === 'member' && contract.etag;
   return {
     ...commonHeaderRefs,
     ...(successStatus(contract) === 201 ? { Location: refTo('headers', 'Location') } : {}),
-    ...(hasTag ? { ETag: refTo('headers', 'ETag') } : {}),
+    ...(hasTag(contract) ? { ETag: refTo('headers', 'ETag') } : {}),
     ...(contract.kind === 'write'
       ? { 'Idempotent-Replayed': refTo('headers', 'IdempotentReplayed') }
       : {}),
   };
 }
+
+function hasTag(contract: Contract): boolean {
+  if (contract.kind === 'write') return Object.hasOwn(propertiesOf(contract), 'version');
+  return contract.kind === 'member' && contract.etag;
+}
+
+const notModified: ResponseObject = {
+  description: 'The resource is still at the version that `If-None-Match` names. There is no body.',
+  headers: { ...commonHeaderRefs, ETag: refTo('headers', 'ETag') },
+};
 
 function propertiesOf(contract: Contract): object {
   return ((contract.data as Schema).properties ?? {}) as object;
