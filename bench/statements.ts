@@ -1,12 +1,12 @@
 // The service's reads as statements: an endpoint is run with a reader that keeps what it is asked,
 // so that a statement which changes is measured as it is, with nothing to change here.
 
+import { operatorPrincipal } from '../src/access/operator/operator.ts';
 import { endpoints } from '../src/app.ts';
 import type { CollectionEndpoint, MemberEndpoint } from '../src/contract/endpoint.ts';
 import type { Page } from '../src/contract/page.ts';
 import type { GrantedLocationId, MerchantId, Principal } from '../src/core/principal.ts';
 import type { Reader, Statement } from '../src/core/statement.ts';
-import { scopes } from '../src/resources.ts';
 
 /** A page of a list, as somebody asks for it who may see all of the merchant. */
 export interface PageQuestion {
@@ -79,17 +79,6 @@ export async function memberStatement(
 }
 
 function principalOf(asked: Pick<PageQuestion, 'merchant' | 'credential'>): Principal {
-  return {
-    merchant: asked.merchant as MerchantId,
-    merchantName: '',
-    credentialId: asked.credential,
-    kind: 'personal_access_token',
-    application: null,
-    scopes: new Set(scopes),
-    locations: 'all',
-    expiresAt: null,
-    lastUsedAt: null,
-    rateLimit: null,
-    merchantRateLimit: null,
-  };
+  const merchant_id = asked.merchant as MerchantId;
+  return operatorPrincipal({ id: asked.credential, merchant_id, merchant_name: '' });
 }

@@ -10,11 +10,11 @@ import { fileURLToPath } from 'node:url';
 import { endpoints } from '../src/app.ts';
 import { type Setting, settings } from '../src/config.ts';
 import { migrate } from '../src/database/migrate.ts';
-import { schemaSnapshot } from '../src/database/snapshot.ts';
 import { errorsMarkdown } from '../src/http/document/errors-page.ts';
 import { documentText, openApiDocument } from '../src/http/document/openapi.ts';
 import { programVersion } from '../src/http/sites.ts';
 import { startPrivateServer } from '../src/postgres/server.ts';
+import { schemaSnapshot } from './schema.ts';
 
 /** Each generated file, by its path in the repository. `migratedUrl` is a database to read. */
 export const generators: Readonly<Record<string, (migratedUrl: string) => Promise<string>>> = {

@@ -7,8 +7,7 @@ import { OperatorLines } from './access/audit/operator-lines.ts';
 import { Authenticator } from './access/authenticator.ts';
 import { accessEndpoints } from './access/endpoints.ts';
 import { LastUses } from './access/last-use.ts';
-import { findOperator } from './access/operator/credential-store.ts';
-import { operatorPrincipal } from './access/operator/operator.ts';
+import { operatorAt } from './access/operator/operator.ts';
 import { FailedAuthentications } from './access/rate/address.ts';
 import { RateLimiter } from './access/rate/limiter.ts';
 import { CursorSealer } from './contract/cursor.ts';
@@ -95,13 +94,12 @@ export function createService(options: ServiceOptions): Service {
       cursors: new CursorSealer(options.secret),
     },
     async performAsOperator(merchantId, type, body, { id = '', key = randomUUID() } = {}) {
-      const [operator] = await database.reader.query(findOperator(merchantId));
-      if (operator === undefined) throw new Error(`there is no merchant ${merchantId}`);
+      const operator = await operatorAt(database.reader, merchantId);
       const requestId = mintId('req_');
       const resource = id === '' ? {} : { resource_id: id };
       const entry = { action: type, merchant_id: merchantId, ...resource };
       await operatorLines.record({ ...entry, request_id: requestId });
-      const write = writeOf(writeEndpoint(type), operatorPrincipal(operator), {
+      const write = writeOf(writeEndpoint(type), operator, {
         id,
         key,
         body,

@@ -1,17 +1,17 @@
 // `tallybook app`: the life of OAuth applications. Only the operator makes them. A secret is
 // printed once, by the command that made it.
 
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { KeySet } from '../access/operator/application-store.ts';
 import type { Application, Approval, IssuedApplication } from '../access/operator/applications.ts';
 import type { Connections } from '../access/transact.ts';
 import type { Scope } from '../core/principal.ts';
 import { scopes as allScopes } from '../resources.ts';
+import { locationsShown, locationsText, merchantOf, overlapOption } from './access.ts';
 import { keySetOf, redirectsOf } from './app-flags.ts';
 import {
   type CommonFlags,
   define,
-  durationOf,
   group,
   idOf,
   locationsOf,
@@ -34,7 +34,6 @@ interface ApproveFlags extends CommonFlags {
   readonly locations: 'all' | readonly string[];
 }
 
-const daySeconds = 86_400;
 const applicationExample = 'app_01k9x3v7c2e4r8t1m5n6p0q9sa';
 const merchantExample = 'mer_01k9x3v7c2e4r8t1m5n6p0q9sa';
 
@@ -58,11 +57,7 @@ export function defineApp(program: Command): void {
     }).argument('<application>', 'the application, app_…', idOf('app_'));
   one('show', 'Show an application and where it is approved.', '').action(showOne);
   one('rotate', 'Make a new secret; the one before it ends after the overlap.', ' --overlap 24h')
-    .addOption(
-      new Option('--overlap <time>', 'how long the old one stays valid, such as 24h; 0: not at all')
-        .argParser((text) => (text === '0' ? 0 : durationOf(text)))
-        .default(daySeconds, '24h'),
-    )
+    .addOption(overlapOption())
     .action(rotate);
   one('disable', 'End an application for good, with all of its tokens everywhere.', '').action(
     disable,
@@ -166,8 +161,7 @@ async function disable(id: string, flags: CommonFlags): Promise<void> {
 async function approve(id: string, flags: ApproveFlags): Promise<void> {
   const { scopes, locations } = flags;
   const approval = await withAccess(flags, async (access, functions) => {
-    const { requireMerchant } = await import('../access/operator/merchants.ts');
-    const merchant = await requireMerchant(access.reader, flags.merchant);
+    const merchant = await merchantOf(access, flags.merchant);
     return functions.approve(access, id, { merchant, scopes, locations });
   });
   await show(flags, shownApproval(approval), (one) => approvalTable([one]));
@@ -178,8 +172,7 @@ async function revoke(
   flags: CommonFlags & { readonly merchant: string },
 ): Promise<void> {
   const approval = await withAccess(flags, async (access, functions) => {
-    const { requireMerchant } = await import('../access/operator/merchants.ts');
-    const merchant = await requireMerchant(access.reader, flags.merchant);
+    const merchant = await merchantOf(access, flags.merchant);
     return functions.revokeAt(access, id, merchant);
   });
   await show(
@@ -210,7 +203,7 @@ function shown({ uses_keys, ...application }: Application) {
 }
 
 function shownApproval({ all_locations, location_ids, ...approval }: Approval) {
-  return { ...approval, locations: all_locations ? ('all' as const) : location_ids };
+  return { ...approval, locations: locationsShown({ all_locations, location_ids }) };
 }
 
 async function showIssued(flags: CommonFlags, issued: IssuedApplication): Promise<void> {
@@ -262,7 +255,7 @@ function approvalTable(approvals: readonly ReturnType<typeof shownApproval>[]): 
       `${one.merchant_id}\n${one.merchant_name}`,
       one.credential_id,
       one.scopes.join('\n'),
-      one.locations === 'all' ? 'all' : one.locations.join('\n') || 'none',
+      locationsText(one.locations),
       one.revoked_at ?? '',
     ]),
   );

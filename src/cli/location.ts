@@ -58,8 +58,6 @@ async function create(flags: CreateFlags): Promise<void> {
   const { merchant, name, code, type } = flags;
   const location = await withStore(flags, async ({ database, secret }) => {
     const { createService } = await import('../app.ts');
-    const { requireMerchant } = await import('../access/operator/merchants.ts');
-    await requireMerchant(database.reader, merchant);
     const answer = await createService({ database, secret }).performAsOperator(
       merchant,
       'locations.create',
@@ -79,11 +77,9 @@ async function create(flags: CreateFlags): Promise<void> {
 }
 
 async function list(flags: ListFlags): Promise<void> {
-  const locations = await withStore(flags, async ({ database }) => {
-    const { requireMerchant } = await import('../access/operator/merchants.ts');
-    await requireMerchant(database.reader, flags.merchant);
-    return locationsOf(database.reader, flags.merchant);
-  });
+  const locations = await withStore(flags, ({ database }) =>
+    locationsOf(database.reader, flags.merchant),
+  );
   await show(flags, locations, (all) =>
     all.length === 0
       ? 'The merchant has no location yet: make one with "tallybook location create".'
@@ -104,16 +100,15 @@ async function list(flags: ListFlags): Promise<void> {
 /** Every page of GET /locations, for the operator. */
 async function locationsOf(reader: Reader, merchant: string): Promise<Location[]> {
   const { endpoints } = await import('../app.ts');
-  const { findOperator } = await import('../access/operator/credential-store.ts');
-  const { operatorPrincipal } = await import('../access/operator/operator.ts');
-  const [operator] = await reader.query(findOperator(merchant));
+  const { operatorAt } = await import('../access/operator/operator.ts');
+  const principal = await operatorAt(reader, merchant);
   const endpoint = endpoints.find(({ contract }) => contract.name === 'locations.list');
-  if (operator === undefined || endpoint === undefined) throw new Error('nothing to list');
+  if (endpoint === undefined) throw new Error('there is no list of locations');
   const { run } = endpoint as CollectionEndpoint;
   const found: Location[] = [];
   for (let after: string | undefined, isMore = true; isMore; isMore = after !== undefined) {
     const page = await run(reader, {
-      principal: operatorPrincipal(operator),
+      principal,
       id: '',
       query: {},
       location: undefined,

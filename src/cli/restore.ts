@@ -6,10 +6,8 @@ import type { Readable } from 'node:stream';
 import type { Command } from 'commander';
 import type { ChainReport } from '../access/audit/verify.ts';
 import { UsageError } from '../config.ts';
-import type { Manifest, Trailer } from '../database/backup/format.ts';
-import type { BackupReader } from '../database/backup/read.ts';
-import type { FillTarget, Store } from '../database/open.ts';
-import type { Verification } from '../inventory/verify.ts';
+import type { RestoredBackup } from '../database/backup/restore.ts';
+import type { Store } from '../database/open.ts';
 import { faultName } from './audit.ts';
 import { type CommonFlags, define, withStore } from './command.ts';
 import { count, members, show } from './output.ts';
@@ -27,30 +25,18 @@ export function defineRestore(program: Command): void {
     .action(restore);
 }
 
-interface Restoration {
-  readonly ok: boolean;
-  /** Of the backup. */
-  readonly created_at: string;
-  readonly program_version: string;
-  readonly sha256: string;
-  readonly rows: number;
-  /** Of the database now. */
-  readonly schema_version: number;
-  readonly applied: readonly string[];
-  readonly ledger: Verification;
-  readonly audit: ChainReport;
-}
+type Restoration = Awaited<ReturnType<typeof verified>> & RestoredBackup;
 
 async function restore(file: string, flags: CommonFlags): Promise<void> {
-  const { BackupReader } = await import('../database/backup/read.ts');
-  const backup = await BackupReader.open(sourceOf(file));
-  try {
-    const restoration = await restoreFrom(backup, flags);
-    await show(flags, restoration, describe);
-    if (!restoration.ok) process.exitCode = 1;
-  } finally {
-    backup.close();
-  }
+  const { restoreBackup } = await import('../database/backup/restore.ts');
+  const { operatorLine } = await import('../access/audit/operator-entry.ts');
+  const [checked, restored] = await restoreBackup(sourceOf(file), {
+    auditLine: ({ created_at, sha256 }) =>
+      operatorLine({ action: 'database.restore', created_at, sha256 }),
+    open: (fill) => withStore(flags, verified, { purpose: 'migration', mustExist: false, fill }),
+  });
+  await show(flags, { ...checked, ...restored }, describe);
+  if (!checked.ok) process.exitCode = 1;
 }
 
 function sourceOf(file: string): Readable {
@@ -59,54 +45,12 @@ function sourceOf(file: string): Readable {
   return process.stdin;
 }
 
-async function restoreFrom(backup: BackupReader, flags: CommonFlags): Promise<Restoration> {
-  const { requireKnownSchema } = await import('../database/backup/format.ts');
-  const { readMigrations } = await import('../database/migrations.ts');
-  const { manifest } = backup;
-  // This comes before anything is created.
-  requireKnownSchema(manifest, await readMigrations());
-  let loaded: Trailer | undefined;
-  const fill = async (target: FillTarget, signal: AbortSignal | undefined) => {
-    loaded = await load(backup, target, signal);
-  };
-  return withStore(
-    flags,
-    async (store) => {
-      if (loaded === undefined) throw new Error('nothing was restored');
-      return { ...(await verified(store)), ...summary(manifest, loaded), ...versions(store) };
-    },
-    { purpose: 'migration', mustExist: false, fill },
-  );
-}
-
-async function load(
-  backup: BackupReader,
-  target: FillTarget,
-  signal: AbortSignal | undefined,
-): Promise<Trailer> {
-  const { loadBackup } = await import('../database/backup/load.ts');
-  const { operatorLine } = await import('../access/audit/operator-entry.ts');
-  const { created_at } = backup.manifest;
-  const auditLine = ({ sha256 }: Trailer) =>
-    operatorLine({ action: 'database.restore', created_at, sha256 });
-  return loadBackup({ ...target, auditLine, signal }, backup);
-}
-
-async function verified({ database }: Store) {
+async function verified({ database, schemaVersion, applied }: Store) {
   const { verifyLedger } = await import('../inventory/verify.ts');
   const { verifyChain } = await import('../access/audit/verify.ts');
   const ledger = await verifyLedger(database.writer);
   const audit = await verifyChain(database.reader);
-  return { ok: ledger.ok && audit.ok, ledger, audit };
-}
-
-function summary({ created_at, program_version }: Manifest, { tables, sha256 }: Trailer) {
-  const rows = tables.reduce((total, table) => total + table.rows, 0);
-  return { created_at, program_version, sha256, rows };
-}
-
-function versions({ schemaVersion, applied }: Store) {
-  return { schema_version: schemaVersion, applied };
+  return { ok: ledger.ok && audit.ok, schema_version: schemaVersion, applied, ledger, audit };
 }
 
 function describe(restoration: Restoration): string {

@@ -4,9 +4,9 @@
 import type { Command } from 'commander';
 import { type Config, readConfig } from '../config.ts';
 import { limits } from '../core/limits.ts';
+import type { Demo } from '../demo/demo.ts';
 import type { Running } from '../main.ts';
 import { type CommonFlags, define } from './command.ts';
-import type { Demo } from './demo.ts';
 import { members, show } from './output.ts';
 
 interface ServeFlags extends CommonFlags {
@@ -88,7 +88,7 @@ function holdSignals({ storage }: Config): { readonly signal: AbortSignal; relea
 }
 
 async function demoOf(running: Running): Promise<Demo> {
-  const { createDemo } = await import('./demo.ts');
+  const { createDemo } = await import('../demo/demo.ts');
   return createDemo(running.service, running.store.database);
 }
 

@@ -8,6 +8,7 @@ import type { Connections } from '../access/transact.ts';
 import { limits } from '../core/limits.ts';
 import type { Scope } from '../core/principal.ts';
 import { scopes as allScopes } from '../resources.ts';
+import { daySeconds, locationsShown, locationsText, merchantOf, overlapOption } from './access.ts';
 import {
   type CommonFlags,
   define,
@@ -32,7 +33,6 @@ interface CreateFlags extends CommonFlags {
   readonly expiresIn: number;
 }
 
-const daySeconds = 86_400;
 const merchantExample = 'mer_01k9x3v7c2e4r8t1m5n6p0q9sa';
 const credentialExample = 'cred_01k9x3v7c2e4r8t1m5n6p0q9sa';
 
@@ -94,11 +94,7 @@ function defineChanges(token: Command): void {
       'was; that one ends after the overlap.',
     ' --overlap 24h',
   )
-    .addOption(
-      new Option('--overlap <time>', 'how long the old one stays valid, such as 24h; 0: not at all')
-        .argParser(overlapOf)
-        .default(daySeconds, '24h'),
-    )
+    .addOption(overlapOption())
     .action(rotate);
   change('revoke', 'End a credential for good, from the next request on.', '').action(revoke);
   change('grant', 'Set the locations that a credential reaches.', ' --locations all')
@@ -115,15 +111,10 @@ function lifeOf(text: string): number {
   throw new InvalidArgumentError(`It must be at least 1m and at most ${limits.tokenDaysMax}d.`);
 }
 
-function overlapOf(text: string): number {
-  return text === '0' ? 0 : durationOf(text);
-}
-
 async function create(flags: CreateFlags): Promise<void> {
   const { name, scopes, locations, expiresIn } = flags;
   const issued = await withAccess(flags, async (access, { createCredential }) => {
-    const { requireMerchant } = await import('../access/operator/merchants.ts');
-    const merchant = await requireMerchant(access.reader, flags.merchant);
+    const merchant = await merchantOf(access, flags.merchant);
     const lifeSeconds = expiresIn;
     return createCredential(access, { merchant, name, scopes, locations, lifeSeconds });
   });
@@ -131,11 +122,10 @@ async function create(flags: CreateFlags): Promise<void> {
 }
 
 async function list(flags: CommonFlags & { readonly merchant: string }): Promise<void> {
-  const credentials = await withAccess(flags, async ({ reader }, { allCredentials }) => {
-    const { requireMerchant } = await import('../access/operator/merchants.ts');
-    const merchant = await requireMerchant(reader, flags.merchant);
+  const credentials = await withAccess(flags, async (access, { allCredentials }) => {
+    const merchant = await merchantOf(access, flags.merchant);
     const found: Shown[] = [];
-    for await (const credential of allCredentials(reader, merchant)) found.push(shown(credential));
+    for await (const one of allCredentials(access.reader, merchant)) found.push(shown(one));
     return found;
   });
   await show(flags, credentials, (all) =>
@@ -148,7 +138,7 @@ async function list(flags: CommonFlags & { readonly merchant: string }): Promise
             one.name,
             kindText(one),
             scopesText(one),
-            locationsText(one),
+            locationsText(one.locations),
             validity(one),
             one.last_used_at ?? 'never',
             one.last_four === null ? 'none' : `…${one.last_four}`,
@@ -214,7 +204,6 @@ type Shown = ReturnType<typeof shown>;
 
 /** A credential as --json shows it. The token that ends in `last_four` is its newest. */
 function shown(credential: Credential) {
-  const { all_locations, location_ids } = credential;
   return {
     id: credential.id,
     merchant_id: credential.merchant_id,
@@ -223,7 +212,7 @@ function shown(credential: Credential) {
     application: credential.application,
     approval_id: credential.approval_id,
     scopes: credential.scopes,
-    locations: all_locations ? ('all' as const) : location_ids,
+    locations: locationsShown(credential),
     created_at: credential.created_at,
     expires_at: credential.expires_at,
     revoked_at: credential.revoked_at,
@@ -257,7 +246,7 @@ function describe(one: Shown): string {
     ['Kind', kindText(one)],
     ['Merchant', one.merchant_id],
     ['Scopes', scopesText(one)],
-    ['Locations', locationsText(one)],
+    ['Locations', locationsText(one.locations)],
     ['Created', one.created_at],
     ['Last used', one.last_used_at ?? 'never'],
     ['Valid', validity(one)],
@@ -273,9 +262,4 @@ function validity({ revoked_at, expires_at, valid_tokens }: Shown): string {
 
 function scopesText({ scopes }: Shown): string {
   return scopes.length === allScopes.length ? 'all' : scopes.join('\n');
-}
-
-function locationsText({ locations }: Shown): string {
-  if (locations === 'all') return 'all';
-  return locations.length === 0 ? 'none' : locations.join('\n');
 }

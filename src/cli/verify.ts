@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander';
 import type { Difference, Verification } from '../inventory/verify.ts';
+import { merchantOf } from './access.ts';
 import { type CommonFlags, define, idOf, withStore } from './command.ts';
 import { count, show, table } from './output.ts';
 
@@ -22,9 +23,8 @@ export function defineVerify(program: Command): void {
 async function verify(flags: VerifyFlags): Promise<void> {
   const verification = await withStore(flags, async ({ database }) => {
     const { verifyLedger } = await import('../inventory/verify.ts');
-    const { requireMerchant } = await import('../access/operator/merchants.ts');
     const { merchant } = flags;
-    if (merchant !== undefined) await requireMerchant(database.reader, merchant);
+    if (merchant !== undefined) await merchantOf(database, merchant);
     return verifyLedger(database.writer, { merchant });
   });
   await show(flags, verification, describe);

@@ -4,6 +4,7 @@
 
 import type { IdPrefix } from '../core/id.ts';
 import type { Scope } from '../core/principal.ts';
+import type { Detail, ProblemCode } from '../core/problem.ts';
 
 export interface Resource {
   /** The first segment of its paths, and its tag in the document. */
@@ -21,6 +22,8 @@ export interface Resource {
   readonly tables: readonly ResourceTable[];
   /** Members as they look in the document's examples, where their schemas have none. */
   readonly example: Readonly<Record<string, unknown>>;
+  /** Examples of the `details` of refusals that only its writes give. */
+  readonly refusalDetails?: { readonly [C in ProblemCode]?: readonly Detail[] };
 }
 
 /** A write, by the name that its operation record carries. */

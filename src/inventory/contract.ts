@@ -45,6 +45,24 @@ export const inventory = {
     target_quantity: '12.5',
     version: 2,
   },
+  refusalDetails: {
+    inventory_no_change: [
+      {
+        field: 'target_quantity',
+        code: 'inventory_no_change',
+        message: 'equals the current quantity',
+        current_quantity: '12.5',
+      },
+    ],
+    inventory_quantity_mismatch: [
+      {
+        field: 'expected_quantity',
+        code: 'inventory_quantity_mismatch',
+        message: 'is not the current quantity, 12.5',
+        current_quantity: '12.5',
+      },
+    ],
+  },
 } as const satisfies Resource;
 
 const reasons = ['stock_count', 'external_adjustment', 'correction'] as const;

@@ -2,8 +2,8 @@ import { hostname, userInfo } from 'node:os';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AuditTrail } from '../../../test/kit/audit.ts';
 import { type Environment, startEnvironment } from '../../../test/kit/environment.ts';
-import { createDemo } from '../../cli/demo.ts';
 import type { MerchantId } from '../../core/principal.ts';
+import { createDemo } from '../../demo/demo.ts';
 import {
   changeLocations,
   changeScopes,

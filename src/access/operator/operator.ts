@@ -2,8 +2,19 @@
 // a credential of the merchant that has no token.
 
 import type { Principal } from '../../core/principal.ts';
+import { Problem } from '../../core/problem.ts';
+import type { Reader } from '../../core/statement.ts';
 import { scopes } from '../../resources.ts';
-import type { OperatorRow } from './credential-store.ts';
+import { findOperator, type OperatorRow } from './credential-store.ts';
+
+/** The operator as a caller at a merchant. @throws Problem not_found */
+export async function operatorAt(reader: Reader, merchantId: string): Promise<Principal> {
+  const [operator] = await reader.query(findOperator(merchantId));
+  if (operator === undefined) {
+    throw new Problem('not_found', { message: `there is no merchant ${merchantId}` });
+  }
+  return operatorPrincipal(operator);
+}
 
 export function operatorPrincipal(row: OperatorRow): Principal {
   return {

@@ -3,6 +3,7 @@
 
 import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { schemaSnapshot } from '../../../scripts/schema.ts';
 import { Applications } from '../../../test/kit/applications.ts';
 import { AuditTrail } from '../../../test/kit/audit.ts';
 import {
@@ -23,7 +24,6 @@ import { verifyLedger } from '../../inventory/verify.ts';
 import { connectDatabase } from '../connect.ts';
 import { migrate, migrateThrough } from '../migrate.ts';
 import { readMigrations } from '../migrations.ts';
-import { schemaSnapshot } from '../snapshot.ts';
 import { requireKnownSchema } from './format.ts';
 import { keptTables, leftOut } from './tables.ts';
 

@@ -4,6 +4,7 @@
 
 import type { Contract } from '../../contract/contract.ts';
 import { type Detail, type ProblemCode, problemKinds } from '../../core/problem.ts';
+import { resources } from '../../resources.ts';
 
 const always: readonly ProblemCode[] = [
   'malformed_request',
@@ -113,20 +114,5 @@ export const exampleDetails: { readonly [C in ProblemCode]?: readonly Detail[] }
       allowed: ['stock_count', 'external_adjustment', 'correction'],
     },
   ],
-  inventory_no_change: [
-    {
-      field: 'target_quantity',
-      code: 'inventory_no_change',
-      message: 'equals the current quantity',
-      current_quantity: '12.5',
-    },
-  ],
-  inventory_quantity_mismatch: [
-    {
-      field: 'expected_quantity',
-      code: 'inventory_quantity_mismatch',
-      message: 'is not the current quantity, 12.5',
-      current_quantity: '12.5',
-    },
-  ],
+  ...Object.assign({}, ...resources.map(({ refusalDetails }) => refusalDetails)),
 };

@@ -1,0 +1,38 @@
+// What the commands on tokens and applications have in common.
+
+import { Option } from 'commander';
+import type { Connections } from '../access/transact.ts';
+import type { MerchantId } from '../core/principal.ts';
+import type { Database } from '../database/connect.ts';
+import { durationOf } from './command.ts';
+
+export const daySeconds = 86_400;
+
+/** For commands that replace a token or a secret. */
+export const overlapOption = () =>
+  new Option('--overlap <time>', 'how long the old one stays valid, such as 24h; 0: not at all')
+    .argParser((text) => (text === '0' ? 0 : durationOf(text)))
+    .default(daySeconds, '24h');
+
+/** @throws Error when there is no such merchant. */
+export async function merchantOf(
+  { reader }: Pick<Connections | Database, 'reader'>,
+  id: string,
+): Promise<MerchantId> {
+  const { requireMerchant } = await import('../access/operator/merchants.ts');
+  return requireMerchant(reader, id);
+}
+
+/** Which locations a credential reaches, as `--json` shows it. */
+export function locationsShown(row: {
+  readonly all_locations: boolean;
+  readonly location_ids: readonly string[];
+}): 'all' | readonly string[] {
+  return row.all_locations ? 'all' : row.location_ids;
+}
+
+/** The same for people. */
+export function locationsText(locations: 'all' | readonly string[]): string {
+  if (locations === 'all') return 'all';
+  return locations.length === 0 ? 'none' : locations.join('\n');
+}

@@ -1,0 +1,79 @@
+// The demo: a small shop with products, customers and a ledger with a history, for trying the
+// service. Everything is written on the ordinary write path, many writes at once.
+
+import { createCredential } from '../access/operator/credentials.ts';
+import { createMerchant } from '../access/operator/merchants.ts';
+import type { Connections } from '../access/transact.ts';
+import type { JsonObject } from '../contract/json.ts';
+import type { OperationType } from '../contract/resource.ts';
+import type { WriteAnswer } from '../operations/dispatch.ts';
+import { scopes } from '../resources.ts';
+import * as shop from './data.ts';
+
+export interface Demo {
+  readonly merchant_id: string;
+  readonly merchant_name: string;
+  readonly credential_id: string;
+  /** For all scopes and all locations. It is stored nowhere. */
+  readonly token: string;
+  readonly expires_at: string | null;
+  readonly locations: number;
+  readonly products: number;
+  readonly customers: number;
+  readonly movements: number;
+}
+
+/** The part of a service that writes. */
+interface Writes {
+  performAsOperator(merchant: string, type: OperationType, body: JsonObject): Promise<WriteAnswer>;
+}
+
+const tokenLifeSeconds = 90 * 86_400;
+
+/** All at once, a busy machine refused some of them as too much work, and the start failed. */
+const atOnceMax = 32;
+
+/** Makes a new demo merchant, also in a database that has merchants. */
+export async function createDemo(service: Writes, access: Connections): Promise<Demo> {
+  const merchant = await createMerchant(access.writer, shop.merchantName);
+  const write = async (type: OperationType, bodies: readonly JsonObject[]) => {
+    const answers: WriteAnswer[] = [];
+    for (let from = 0; from < bodies.length; from += atOnceMax) {
+      const some = bodies.slice(from, from + atOnceMax);
+      const writes = some.map((body) => service.performAsOperator(merchant.id, type, body));
+      answers.push(...(await Promise.all(writes)));
+    }
+    return answers;
+  };
+  const locations = await write('locations.create', shop.locations);
+  const products = await write('products.create', shop.products);
+  const customers = await write('customers.create', shop.customers);
+  let movements = 0;
+  // Batch by batch, because the movements of one level have an order.
+  for (const batch of shop.batches) {
+    const adjustments = batch.map(({ product, location, ...rest }) => ({
+      ...rest,
+      product_id: products[product]?.resourceId ?? '',
+      location_id: locations[location]?.resourceId ?? '',
+    }));
+    movements += (await write('inventory.adjust', adjustments)).length;
+  }
+  const { credential, token } = await createCredential(access, {
+    merchant: merchant.id,
+    name: 'demo',
+    scopes,
+    locations: 'all',
+    lifeSeconds: tokenLifeSeconds,
+  });
+  return {
+    merchant_id: merchant.id,
+    merchant_name: merchant.name,
+    credential_id: credential.id,
+    token,
+    expires_at: credential.expires_at,
+    locations: locations.length,
+    products: products.length,
+    customers: customers.length,
+    movements,
+  };
+}
