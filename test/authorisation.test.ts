@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Contract } from '../src/contract/contract.ts';
 import { type IdPrefix, mintId } from '../src/core/id.ts';
 import { resources, scopes } from '../src/resources.ts';
-import { type Answer, type Api, newKey, served } from './kit/api.ts';
+import { served } from './kit/again.ts';
+import { type Answer, type Api, newKey } from './kit/api.ts';
 import {
   type Case,
   type Change,

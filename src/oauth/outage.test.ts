@@ -50,8 +50,8 @@ async function tokens(): Promise<number> {
 }
 
 /**
- * Sends until one is refused, 16 at a time: all at once, on a busy machine, so many of them would be
- * 503 that too few count.
+ * Sends until one is refused, 16 at a time: of all at once, so many would be 503 on a busy machine
+ * that too few count.
  */
 async function untilRefused(send: () => Promise<Response>) {
   const began = performance.now();

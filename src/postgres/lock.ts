@@ -34,8 +34,8 @@ export async function withLock<T>(
   waiting: Waiting,
   work: () => Promise<T>,
 ): Promise<T> {
-  // Process, its start (process IDs are used again), and a part that is never used twice.
-  const name = `${process.pid}-${startOf(process.pid) ?? 0}-${randomBytes(9).toString('hex')}`;
+  // And a part that is never used twice.
+  const name = `${ownProcess()}-${randomBytes(9).toString('hex')}`;
   await acquire(path, name, waiting);
   try {
     return await work();
@@ -115,7 +115,13 @@ function removeIfEmpty(path: string): void {
   }
 }
 
-function isAlive(name: string): boolean {
+/** This process and its start, because process IDs are used again. */
+export function ownProcess(): string {
+  return `${process.pid}-${startOf(process.pid) ?? 0}`;
+}
+
+/** Whether the process lives that a name begins with. */
+export function isAlive(name: string): boolean {
   const [pid, start] = name.split('-').map(Number);
   try {
     process.kill(pid ?? 0, 0);

@@ -3,6 +3,7 @@ import type { Answer } from '../kit/api.ts';
 import type { ExchangeProxy, Side } from '../kit/exchanges.ts';
 import { extentName, numbersTo, timeout } from '../kit/extent.ts';
 import {
+  away,
   FaultEnvironment,
   type FaultyNode,
   isReplay,
@@ -21,7 +22,6 @@ beforeAll(async () => {
 afterAll(() => environment.stop());
 
 const sides: readonly Side[] = ['toDatabase', 'toService'];
-const away = '503 service_unavailable';
 
 interface Sent {
   readonly write: Write;
@@ -132,7 +132,9 @@ describe.each(sides)(`a connection cut %s (${extentName})`, (side) => {
     const last = node.proxy.passed[side];
     for (const bytes of numbersTo(last, 3)) {
       const isAnswered = () => side === 'toService' && node.proxy.cutIn?.isWhole === true;
-      const expected = () => (isAnswered() ? '201' : away);
+      // On a busy machine the measured one may have opened a connection, and have taken more bytes.
+      const isWhole = () => isAnswered() || node.proxy.cutIn === undefined;
+      const expected = () => (isWhole() ? '201' : away);
       const { answer } = await unlessBusy(expected, async () => ({ answer: await replay(bytes) }));
       const what = `${bytes} of ${last} bytes ${side}, in ${node.proxy.cutIn?.exchange}`;
       expect([what, summaryOf(answer)]).toEqual([what, expected()]);

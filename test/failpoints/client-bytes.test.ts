@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { served } from '../kit/api.ts';
+import { served } from '../kit/again.ts';
 import { extentName, isProof, numbersTo, timeout } from '../kit/extent.ts';
 import { FaultEnvironment, isReplay } from './environment.ts';
 import { adjustment, changeOfProduct, create, type Write } from './kinds.ts';

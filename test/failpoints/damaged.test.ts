@@ -11,10 +11,11 @@ import { migrate } from '../../src/database/migrate.ts';
 import { hashKey } from '../../src/operations/fingerprint.ts';
 import { layoutOf } from '../../src/postgres/directory.ts';
 import { type PrivateServer, startPrivateServer } from '../../src/postgres/server.ts';
-import { type Api, newKey, served } from '../kit/api.ts';
+import { served } from '../kit/again.ts';
+import { type Api, newKey } from '../kit/api.ts';
 import { startNode } from '../kit/environment.ts';
 import { Given } from '../kit/given.ts';
-import { summaryOf } from './environment.ts';
+import { away, summaryOf } from './environment.ts';
 
 let directory = '';
 let server: PrivateServer;
@@ -51,8 +52,6 @@ afterAll(async () => {
   await server.stop();
   await rm(directory, { recursive: true, force: true });
 });
-
-const away = '503 service_unavailable';
 
 test('what is in a damaged page is 503, and the rest is served', async () => {
   const [damaged] = customers;

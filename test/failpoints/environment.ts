@@ -3,7 +3,8 @@
 
 import { expect, vi } from 'vitest';
 import { hashKey } from '../../src/operations/fingerprint.ts';
-import { type Answer, type Api, newKey, served } from '../kit/api.ts';
+import { asked, served } from '../kit/again.ts';
+import { type Answer, type Api, newKey } from '../kit/api.ts';
 import type { TestDatabase } from '../kit/database.ts';
 import { startNode } from '../kit/environment.ts';
 import { ExchangeProxy } from '../kit/exchanges.ts';
@@ -35,12 +36,17 @@ export class FaultEnvironment extends WriteEnvironment {
   }
 
   async #node(): Promise<FaultyNode> {
-    for (;;) {
-      const node = await this.#start();
-      if (await isConnected(node.proxy)) return node;
-      // On a busy machine it has given up, and asks again when it needs it.
-      await node.stop();
-    }
+    const started = await asked(
+      async () => {
+        const node = await this.#start();
+        const isReady = await isConnected(node.proxy);
+        // On a busy machine it has given up, and asks again when it needs it.
+        if (!isReady) await node.stop();
+        return { node, isReady };
+      },
+      ({ isReady }) => (isReady ? undefined : 'a node without its first connection'),
+    );
+    return started.node;
   }
 
   async #start(): Promise<FaultyNode> {
@@ -104,23 +110,22 @@ async function isConnected(proxy: ExchangeProxy): Promise<boolean> {
   return (await hasOpened.catch(() => false)) && proxy.connections === 1;
 }
 
-const away = '503 service_unavailable';
+export const away = '503 service_unavailable';
 
 /**
  * On a machine that is busy with other work a connection may not open in time, which is 503
  * whatever else happens. Then the same is tried again, with a write of its own.
  */
-export async function unlessBusy<Sent extends { readonly answer: Answer }>(
+export const unlessBusy = <Sent extends { readonly answer: Answer }>(
   expected: string | ((sent: Sent) => string),
   send: () => Promise<Sent>,
-): Promise<Sent> {
-  for (let tries = 1; ; tries += 1) {
-    const sent = await send();
+): Promise<Sent> =>
+  asked(send, (sent) => {
     const wanted = typeof expected === 'string' ? expected : expected(sent);
     const summary = summaryOf(sent.answer);
-    if (summary === wanted || summary !== away || tries === 5) return sent;
-  }
-}
+    if (summary === wanted || summary !== away) return undefined;
+    return `${summary} in place of ${wanted}`;
+  });
 
 export const isReplay = (answer: Answer): boolean =>
   answer.headers.get('idempotent-replayed') === 'true';

@@ -5,9 +5,10 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { limits } from '../../src/core/limits.ts';
 import { migrate } from '../../src/database/migrate.ts';
+import { asked } from '../kit/again.ts';
 import type { Answer } from '../kit/api.ts';
 import { openGround } from '../upgrade/ground.ts';
-import { FaultEnvironment, type FaultyNode, isReplay, summaryOf } from './environment.ts';
+import { away, FaultEnvironment, type FaultyNode, isReplay, summaryOf } from './environment.ts';
 import { adjustment, create, type Kind, kinds, type Write } from './kinds.ts';
 
 let environment: FaultEnvironment;
@@ -107,12 +108,8 @@ async function mustServeOthers(node: FaultyNode, write: Write): Promise<void> {
 
 /** A node that opens its connections on a busy machine may say 503 at first. */
 async function served(ask: () => Promise<Answer>): Promise<string> {
-  let summary = '';
-  for (let tries = 0; tries < 5; tries += 1) {
-    summary = summaryOf(await ask());
-    if (summary !== '503 service_unavailable') break;
-  }
-  return summary;
+  const answer = await asked(ask, (one) => (summaryOf(one) === away ? away : undefined));
+  return summaryOf(answer);
 }
 
 async function mustSettleOnReplay(write: Write, what: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { served } from '../kit/api.ts';
+import { served } from '../kit/again.ts';
 import { ExchangeProxy, type Fault } from '../kit/exchanges.ts';
 import { extentName, sampleOf, timeout } from '../kit/extent.ts';
 import { type ServiceProcess, startProcess } from '../kit/process.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { served } from '../kit/api.ts';
+import { served } from '../kit/again.ts';
 import type { Fault } from '../kit/exchanges.ts';
 import { FaultEnvironment, type FaultyNode, summaryOf } from './environment.ts';
 import { faults } from './scenarios.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { limits } from '../../src/core/limits.ts';
 import type { Fault } from '../kit/exchanges.ts';
 import { extentName, sampleOf } from '../kit/extent.ts';
-import { FaultEnvironment, summaryOf } from './environment.ts';
+import { away, FaultEnvironment, summaryOf } from './environment.ts';
 import { adjustment, changeOfCustomer, kinds } from './kinds.ts';
 import { answerLost, duplicateFirst, first, repeated, type Scenario } from './scenarios.ts';
 
@@ -36,7 +36,6 @@ interface Case {
  */
 const slack = 4_000;
 
-const away = '503 service_unavailable';
 const inProgress = '503 operation_in_progress';
 const late = '504 timeout';
 

@@ -86,17 +86,6 @@ export class Api {
   }
 }
 
-/**
- * On a busy machine a request may wait longer than the service lets it wait: 503, send it again. A
- * write needs a key of its own for that.
- */
-export async function served(ask: () => Promise<Answer>): Promise<Answer> {
-  for (let tries = 1; ; tries += 1) {
-    const answer = await ask();
-    if (answer.status !== 503 || tries === 50) return answer;
-  }
-}
-
 export const newKey = (): string => randomUUID();
 
 let addresses = 0;

@@ -3,6 +3,7 @@
 // them at once for what no answer may show.
 
 import type { Contract } from '../../src/contract/contract.ts';
+import { asked } from './again.ts';
 import { newKey } from './api.ts';
 import { type Case, cases, freshBody, pathOf } from './cases.ts';
 import { pages } from './matrix.ts';
@@ -121,14 +122,16 @@ export class Crawl {
     headers: Readonly<Record<string, string>> = {},
     body?: string,
   ): Promise<Reply> {
-    let reply = await this.#sender.send(method, path, headers, body);
-    // A machine that is busy with other things refuses for a moment. That is an answer, too.
-    for (let again = 0; reply.status === 503 && expected !== 503 && again < 20; again += 1) {
-      this.found.push({ name, expected: undefined, reply });
-      reply = await this.#sender.send(method, path, headers, body);
-    }
-    this.found.push({ name, expected, reply });
-    return reply;
+    return asked(
+      async () => {
+        const reply = await this.#sender.send(method, path, headers, body);
+        const isBusy = reply.status === 503 && expected !== 503;
+        // That a busy machine refuses for a moment is an answer, too.
+        this.found.push({ name, expected: isBusy ? undefined : expected, reply });
+        return reply;
+      },
+      ({ status }) => (status === 503 && expected !== 503 ? `503 to ${name}` : undefined),
+    );
   }
 
   async #send(one: Case, [name, expected, change]: Variant): Promise<void> {

@@ -1,7 +1,6 @@
 // One PostgreSQL server for the whole test run, with the schema in a template database that each
 // test file clones. It watches this process and ends with it, however that ends.
 
-import { chmodSync, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +8,8 @@ import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { migrate } from '../../src/database/migrate.ts';
 import { startPrivateServer } from '../../src/postgres/server.ts';
+import { toldAgain } from './again.ts';
+import { makeRunDirectory, removeWithMounts } from './run-directory.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -40,7 +41,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 }
 
 async function start(): Promise<TestServer> {
-  const directory = temporaryDirectory();
+  const directory = makeRunDirectory();
   // The processes of the tests start later and take it from here.
   process.env.TMPDIR = directory;
   const { ownerUrl, serviceUrl, stop } = (await givenServer()) ?? (await ownServer());
@@ -58,25 +59,13 @@ async function start(): Promise<TestServer> {
     ownerUrl,
     serviceUrl,
     stop: () => {
-      stopped ??= stop().then(() => rmSync(directory, { recursive: true, force: true }));
+      stopped ??= stop().then(() => {
+        process.stderr.write(toldAgain(directory));
+        removeWithMounts(directory);
+      });
       return stopped;
     },
   };
-}
-
-/**
- * In memory, where the system has a folder for that with room: to create and drop a database takes
- * 0.1 s there, and 1.5 s on a disk. The servers flush as ever, so a killed process leaves the same;
- * no test takes the power away.
- */
-function temporaryDirectory(): string {
-  const memory = '/dev/shm';
-  const { bavail, bsize } = existsSync(memory) ? statfsSync(memory) : { bavail: 0, bsize: 0 };
-  const parent = bavail * bsize > 4 * 2 ** 30 ? memory : tmpdir();
-  const directory = mkdtempSync(join(parent, 'tallybook-tests-'));
-  // The account that PostgreSQL runs as has to get to its own directory below.
-  chmodSync(directory, 0o755);
-  return directory;
 }
 
 /** A superuser's URL of another server, to run the suite on, such as an older PostgreSQL. */

@@ -55,7 +55,12 @@ export class ChaosDatabase {
         said.push(`${new Date().toISOString()} ${message}: ${more}`);
       },
     });
-    await migrate({ owner: server.ownerUrl, service: server.serviceUrl });
+    try {
+      await migrate({ owner: server.ownerUrl, service: server.serviceUrl });
+    } catch (error) {
+      await server.stop();
+      throw error;
+    }
     return new ChaosDatabase(server, directory, said);
   }
 

@@ -59,22 +59,34 @@ export class ChaosEnvironment {
     this.operator = parts.operator;
   }
 
-  static async make(tell: (credential: Credential) => void): Promise<ChaosEnvironment> {
+  /**
+   * @param diskSize in bytes.
+   * @throws what went wrong, when nothing of it is left.
+   */
+  static async make(
+    tell: (credential: Credential) => void,
+    diskSize?: number,
+  ): Promise<ChaosEnvironment> {
     const directory = await mkdtemp(join(tmpdir(), 'tallybook-chaos-'));
-    const disk = SmallDisk.make(join(directory, 'disk'));
-    const database = await ChaosDatabase.start(disk.directory);
-    const nodes = [0, 1].map((number) => new ServiceNode(number, database));
-    const shop = await createRecords(database);
-    await Promise.all(
-      nodes.map(async (node) => {
-        await node.listen();
-        await node.start();
-      }),
-    );
-    const shaken = shop.credentials.find(({ name }) => name === 'shaken');
-    if (shaken === undefined) throw new Error('nobody to shake');
-    const operator = new Operator(database, shaken, tell);
-    return new ChaosEnvironment(directory, { disk, database, nodes, shop, operator });
+    const disk = SmallDisk.make(join(directory, 'disk'), diskSize);
+    let database: ChaosDatabase | undefined;
+    let nodes: readonly ServiceNode[] = [];
+    try {
+      const started = await ChaosDatabase.start(disk.directory);
+      database = started;
+      nodes = [0, 1].map((number) => new ServiceNode(number, started));
+      const shop = await createRecords(database);
+      // Both have started or failed before anything is taken from them.
+      const starts = await Promise.allSettled(nodes.map((node) => node.open()));
+      for (const start of starts) if (start.status === 'rejected') throw start.reason;
+      const shaken = shop.credentials.find(({ name }) => name === 'shaken');
+      if (shaken === undefined) throw new Error('nobody to shake');
+      const operator = new Operator(database, shaken, tell);
+      return new ChaosEnvironment(directory, { disk, database, nodes, shop, operator });
+    } catch (error) {
+      await release(directory, { disk, database, nodes });
+      throw error;
+    }
   }
 
   note(what: string, more: Partial<Event> = {}): void {
@@ -100,11 +112,26 @@ export class ChaosEnvironment {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.nodes.map((node) => node.close()));
+    await release(this.#directory, this);
     this.faults.push(...this.nodes.flatMap(({ deaths }) => deaths));
-    await this.database.stop();
-    this.disk.unmount();
-    await rm(this.#directory, { recursive: true, force: true });
+  }
+}
+
+/** The disk goes away whatever else cannot be ended. */
+async function release(
+  directory: string,
+  {
+    disk,
+    database,
+    nodes,
+  }: Pick<Parts, 'disk' | 'nodes'> & { database?: ChaosDatabase | undefined },
+): Promise<void> {
+  try {
+    await Promise.all(nodes.map((node) => node.close()));
+    await database?.stop();
+  } finally {
+    disk.unmount();
+    await rm(directory, { recursive: true, force: true });
   }
 }
 

@@ -31,9 +31,10 @@ export class ServiceNode {
     this.back = new ToxicProxy(() => ({ path: `${directory}/.s.PGSQL.5432` }));
   }
 
-  async listen(): Promise<void> {
+  async open(): Promise<void> {
     await this.front.listen();
     await this.back.listen();
+    await this.start();
   }
 
   /** As the database knows it. */

@@ -19,11 +19,12 @@ export class SmallDisk {
     this.canBeFull = canBeFull;
   }
 
-  static make(directory: string): SmallDisk {
+  /** @param size in bytes. */
+  static make(directory: string, size = roomy): SmallDisk {
     mkdirSync(directory);
     if (process.getuid?.() !== 0) return new SmallDisk(directory, false);
     try {
-      mount(directory, `size=${roomy},mode=0755`, 'tmpfs');
+      mount(directory, `size=${size},mode=0755`, 'tmpfs');
       return new SmallDisk(directory, true);
     } catch {
       return new SmallDisk(directory, false);
