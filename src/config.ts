@@ -38,6 +38,18 @@ export const settings = {
     default: '8080',
     meaning: 'The port to listen on; 0 takes a free one.',
   },
+  tlsCert: {
+    variable: 'TALLYBOOK_TLS_CERT',
+    flag: '--tls-cert',
+    default: 'none: HTTP',
+    meaning: 'A certificate with its chain (PEM), to speak HTTPS without a proxy.',
+  },
+  tlsKey: {
+    variable: 'TALLYBOOK_TLS_KEY',
+    flag: '--tls-key',
+    default: 'none',
+    meaning: 'The key of that certificate (PEM). Both files are read again when they change.',
+  },
   publicUrl: {
     variable: 'TALLYBOOK_PUBLIC_URL',
     default: 'the listening address',
@@ -99,6 +111,8 @@ export interface Config {
   readonly storage: Storage;
   readonly host: string;
   readonly port: number;
+  /** Undefined: HTTP. */
+  readonly tls: { readonly cert: string; readonly key: string } | undefined;
   /** An origin without a slash at its end; undefined: the listening address. */
   readonly publicUrl: string | undefined;
   readonly secret: string | undefined;
@@ -114,6 +128,8 @@ export interface Flags {
   readonly databaseUrl?: string | undefined;
   readonly host?: string | undefined;
   readonly port?: string | undefined;
+  readonly tlsCert?: string | undefined;
+  readonly tlsKey?: string | undefined;
 }
 
 /** A wrong flag, argument or setting: exit code 2. */
@@ -136,6 +152,7 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     storage: storageOf(flags, variable),
     host: flags.host ?? variable('host') ?? settings.host.default,
     port: portOf('port', port ?? settings.port.default),
+    tls: tlsOf(flags.tlsCert ?? variable('tlsCert'), flags.tlsKey ?? variable('tlsKey')),
     publicUrl: publicUrl === undefined ? undefined : originOf(publicUrl),
     secret: variable('secret'),
     trustedProxies: proxiesOf(variable('trustedProxies') ?? ''),
@@ -191,6 +208,13 @@ function portOf(name: SettingName, value: string): number {
   const port = /^[0-9]{1,5}$/.test(value) ? Number(value) : -1;
   if (port < 0 || port > 65_535) throw wrong(name, 'a number from 0 to 65535');
   return port;
+}
+
+function tlsOf(cert: string | undefined, key: string | undefined): Config['tls'] {
+  if (cert === undefined && key === undefined) return undefined;
+  if (cert !== undefined && key !== undefined) return { cert: resolve(cert), key: resolve(key) };
+  const missing = cert === undefined ? 'tlsCert' : 'tlsKey';
+  throw new UsageError(`${namesOf(missing)} is missing: a certificate and its key go together`);
 }
 
 function originOf(value: string): string {

@@ -3,6 +3,7 @@
 // because its state is unknown then; nothing acknowledged can be lost by that.
 
 import { createServer as createHttpServer, type Server } from 'node:http';
+import { Server as SecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -13,6 +14,7 @@ import { type Config, namesOf } from './config.ts';
 import { limits } from './core/limits.ts';
 import type { FailureKind } from './core/statement.ts';
 import { openStore, type Store } from './database/open.ts';
+import { type Certificate, readCertificate, watchCertificate } from './http/certificate.ts';
 import { Metrics } from './http/metrics.ts';
 import { createServer, type HttpServer } from './http/server.ts';
 import { sitesOf } from './http/sites.ts';
@@ -50,6 +52,11 @@ export async function start(
   { linesLost = () => 0, signal, beforeReady }: StartOptions = {},
 ): Promise<Running> {
   const metrics = new Metrics();
+  const parts = {
+    ...{ config, log, metrics, linesLost },
+    // Before anything has started: a wrong file is a wrong setting.
+    certificate: config.tls && readCertificate(config.tls),
+  };
   const onFailure = (kind: FailureKind) => metrics.countDatabaseFailure(kind);
   const store = await openStore(config, log, {
     startPrivateServer,
@@ -58,7 +65,7 @@ export async function start(
     signal,
   });
   try {
-    const { running, setReady } = await serveStore(config, log, store, metrics, linesLost);
+    const { running, setReady } = await serveStore(store, parts);
     try {
       await beforeReady?.(running);
     } catch (error) {
@@ -73,12 +80,17 @@ export async function start(
   }
 }
 
+interface Parts {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly certificate: Certificate | undefined;
+  readonly linesLost: () => number;
+}
+
 async function serveStore(
-  config: Config,
-  log: Logger,
   store: Store,
-  metrics: Metrics,
-  linesLost: () => number,
+  { config, log, metrics, certificate, linesLost }: Parts,
 ): Promise<{ readonly running: Running; setReady(): void }> {
   const { database, secret } = store;
   const service = createService({
@@ -100,6 +112,7 @@ async function serveStore(
     }),
     sites: sitesOf({ endpoints, isReady: async () => state.isReady && (await store.isCurrent()) }),
     trustedProxies: config.trustedProxies,
+    certificate,
     onRequest: (record) => {
       metrics.observeRequest(record);
       logRequest(log, record);
@@ -108,6 +121,7 @@ async function serveStore(
     },
   });
   const metricsServer = await listen(config, server, metrics);
+  if (certificate) keepCertificate(server, certificate, metrics, log);
   const running: Running = {
     url: config.publicUrl ?? originOf(server),
     store,
@@ -125,6 +139,26 @@ async function serveStore(
     state.isReady = true;
   };
   return { running, setReady };
+}
+
+/** Uses a renewed certificate, and tells when the one in use ends. */
+function keepCertificate(
+  server: HttpServer,
+  certificate: Certificate,
+  metrics: Metrics,
+  log: Logger,
+): void {
+  let { validTo } = certificate;
+  const help = 'When the TLS certificate in use ends, in seconds since 1970.';
+  metrics.expose('tallybook_certificate_end_seconds', help, () => validTo.getTime() / 1_000);
+  watchCertificate(server.fastify.server, certificate, {
+    everyMs: limits.certificateLookInterval,
+    onChange: (renewed) => {
+      validTo = renewed.validTo;
+      log.info({ validTo }, 'using another TLS certificate');
+    },
+    onFailure: (err) => log.error({ err }, 'kept the TLS certificate: the new one is unusable'),
+  });
 }
 
 /** @returns what serves the metrics, if anything does. Nothing listens when it throws. */
@@ -242,5 +276,6 @@ function explained(
 
 function originOf(server: HttpServer): string {
   const { address, family, port } = server.fastify.server.address() as AddressInfo;
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  const scheme = server.fastify.server instanceof SecureServer ? 'https' : 'http';
+  return `${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }

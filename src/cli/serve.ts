@@ -12,6 +12,8 @@ import { members, show } from './output.ts';
 interface ServeFlags extends CommonFlags {
   readonly host?: string;
   readonly port?: string;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
   readonly demo?: boolean;
 }
 
@@ -23,6 +25,8 @@ export function defineServe(program: Command): void {
   })
     .option('--host <host>', 'the address to listen on (default: 127.0.0.1)')
     .option('--port <port>', 'the port to listen on, 0 for a free one (default: 8080)')
+    .option('--tls-cert <file>', 'a certificate (PEM), to speak HTTPS; read again when it changes')
+    .option('--tls-key <file>', 'the key of that certificate (PEM)')
     .option('--demo', 'fill a new data directory with a demo merchant')
     .action(serve);
 }

@@ -46,6 +46,8 @@ export const limits = {
   requestReceiveTimeout: 15_000,
   headersReceiveTimeout: 10_000,
   connectionsCheckInterval: 2_000,
+  /** How often the files of a certificate are looked at. A renewal is done days before its end. */
+  certificateLookInterval: 10_000,
   /** Longer than the 60 s after which common proxies drop an idle upstream connection. */
   keepAliveTimeout: 65_000,
   /**

@@ -74,6 +74,18 @@ export class Metrics {
     this.#databaseFailures.inc({ kind });
   }
 
+  /** Adds a number that a part of the service has only when it is set up, such as a certificate. */
+  expose(name: string, help: string, read: () => number): void {
+    new Gauge({
+      name,
+      help,
+      registers: [this.registry],
+      collect() {
+        this.set(read());
+      },
+    });
+  }
+
   /** Adds what is kept elsewhere, once there is something to read. */
   read(readings: Readings): void {
     const registers = [this.registry];

@@ -2,13 +2,14 @@
 // what it would decide about content types, errors and methods is decided here, so that all answers
 // have one form.
 
-import { METHODS } from 'node:http';
+import { type ServerOptions as HttpServerOptions, METHODS } from 'node:http';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Endpoint } from '../contract/endpoint.ts';
 import { mintId } from '../core/id.ts';
 import { limits } from '../core/limits.ts';
 import type { Principal } from '../core/principal.ts';
 import { Problem, retryLater } from '../core/problem.ts';
+import type { Certificate } from './certificate.ts';
 import { compress, isCompressible } from './compression.ts';
 import { type Api, apiPrefix, type Handler, handlerOf } from './pipeline.ts';
 import type { LimitHeaders } from './rate-limit.ts';
@@ -73,6 +74,8 @@ export interface ServerOptions {
   readonly sites: readonly Site[];
   readonly oauthRoutes: readonly OAuthRoute[];
   readonly trustedProxies: readonly string[];
+  /** Without one the service speaks HTTP, for a proxy or a client on the same machine. */
+  readonly certificate?: Pick<Certificate, 'cert' | 'key'> | undefined;
   onRequest(record: RequestRecord): void;
 }
 
@@ -98,14 +101,7 @@ export function createServer(options: ServerOptions): HttpServer {
     forceCloseConnections: 'idle',
     // Its own 503 carries no request ID. A request on an open connection is served to the end.
     return503OnClosing: false,
-    http: {
-      maxHeaderSize: limits.parserHeaderBytesMax,
-      headersTimeout: limits.headersReceiveTimeout,
-      connectionsCheckingInterval: limits.connectionsCheckInterval,
-      insecureHTTPParser: false,
-      // Node's own check answers a bare 400 that no hook sees; `checkMessage` does it instead.
-      requireHostHeader: false,
-    },
+    ...transportOf(options),
     frameworkErrors: (error, request, reply) => {
       void reply.headers(commonHeaders(request.id));
       void sendProblem(reply, problemOf(error));
@@ -130,6 +126,22 @@ export function createServer(options: ServerOptions): HttpServer {
       state.isDraining = true;
     },
   };
+}
+
+/** The framework's types know one of the two; which one it is makes no difference here. */
+function transportOf({ certificate }: ServerOptions): { readonly http: HttpServerOptions } {
+  const http = {
+    maxHeaderSize: limits.parserHeaderBytesMax,
+    headersTimeout: limits.headersReceiveTimeout,
+    connectionsCheckingInterval: limits.connectionsCheckInterval,
+    insecureHTTPParser: false,
+    // Node's own check answers a bare 400 that no hook sees; `checkMessage` does it instead.
+    requireHostHeader: false,
+  };
+  if (certificate === undefined) return { http };
+  const { cert, key } = certificate;
+  const https = { ...http, cert, key, handshakeTimeout: limits.headersReceiveTimeout };
+  return { http, https } as { http: HttpServerOptions };
 }
 
 /** Bodies arrive as bytes whatever their declared type; the pipeline judges type and content. */

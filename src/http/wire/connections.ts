@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
+import { Server as SecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { limits } from '../../core/limits.ts';
@@ -35,7 +36,9 @@ function descriptorsMax(): number {
  * it.
  */
 export function closeAfterAnswers(server: Server): void {
-  server.on('connection', (socket: Socket) => {
+  // With TLS the socket of a request is another one than that of its connection.
+  const made = server instanceof SecureServer ? 'secureConnection' : 'connection';
+  server.on(made, (socket: Socket) => {
     socket.destroySoon = () => closeSocket(socket);
   });
 }

@@ -36,6 +36,9 @@ export function answerParserErrors(server: Server, report: OnRawProblem): void {
     const problem = new Problem(isLongUrl ? 'uri_too_long' : code, { cause: error });
     afterAnswers(socket, () => write(socket, problem, report));
   });
+  // Somebody who speaks no TLS, or none of ours: there is nobody to read an answer.
+  server.removeAllListeners('tlsClientError');
+  server.on('tlsClientError', (_error: Error, socket: Duplex) => socket.destroy());
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     // Node no longer listens for errors of this socket, and an unhandled one ends the process.
     socket.on('error', () => socket.destroy());

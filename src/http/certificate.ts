@@ -1,0 +1,94 @@
+// The certificate of a service without a proxy before it: read from two files, and read again when
+// they change, so that a renewed one is used without a restart.
+
+import { createHash, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import { Server as SecureServer } from 'node:https';
+import { createSecureContext } from 'node:tls';
+
+/** Paths of PEM files: the certificate with its chain, and its key. */
+export interface CertificateFiles {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface Certificate {
+  readonly files: CertificateFiles;
+  readonly cert: Buffer;
+  readonly key: Buffer;
+  readonly validTo: Date;
+}
+
+/** @throws Error saying which file cannot be read, or why the two are of no use together. */
+export function readCertificate(files: CertificateFiles): Certificate {
+  const cert = read(files.cert);
+  const key = read(files.key);
+  try {
+    createSecureContext({ cert, key });
+    return { files, cert, key, validTo: new Date(new X509Certificate(cert).validTo) };
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(
+      `${files.cert} and ${files.key} are not a certificate and its key in PEM form: ${reason}`,
+      { cause },
+    );
+  }
+}
+
+function read(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : 'unknown';
+    throw new Error(`cannot read ${path}: ${code}`, { cause });
+  }
+}
+
+interface Watching {
+  readonly everyMs: number;
+  /** This one is used from now on. */
+  onChange(certificate: Certificate): void;
+  /** The files changed and are of no use. The certificate before stays in use. */
+  onFailure(error: unknown): void;
+}
+
+/**
+ * Looks at intervals whether the files hold something else, because a renewal may replace files,
+ * links or folders. Connections that are open keep their certificate. It ends with the process.
+ */
+export function watchCertificate(
+  server: Server,
+  first: Certificate,
+  { everyMs, onChange, onFailure }: Watching,
+): void {
+  if (!(server instanceof SecureServer)) throw new Error('the server has no certificate');
+  const { files } = first;
+  let seen = sumOf(files);
+  const look = () => {
+    const sum = sumOf(files);
+    if (sum === seen) return;
+    seen = sum;
+    try {
+      const certificate = readCertificate(files);
+      server.setSecureContext(certificate);
+      onChange(certificate);
+    } catch (error) {
+      onFailure(error);
+    }
+  };
+  setInterval(look, everyMs).unref();
+}
+
+/** Of what both files hold; one that cannot be read has a sum as well. */
+function sumOf({ cert, key }: CertificateFiles): string {
+  const hash = createHash('sha256');
+  for (const path of [cert, key]) {
+    try {
+      hash.update(readFileSync(path));
+    } catch {
+      hash.update('cannot be read');
+    }
+  }
+  return hash.digest('hex');
+}
