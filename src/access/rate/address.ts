@@ -2,7 +2,7 @@
 // is refused: only bad credentials count, and only they are refused. The memory is bounded: in a
 // flood from more addresses than fit, the addresses that began longest ago are forgotten.
 
-import { isIPv4, isIPv6 } from 'node:net';
+import { isIPv6, SocketAddress } from 'node:net';
 import { limits } from '../../core/limits.ts';
 import type { RateLimit } from '../../core/principal.ts';
 import { Problem } from '../../core/problem.ts';
@@ -88,36 +88,12 @@ export class FailedAuthentications extends AddressLimit {
 export function networkOf(address: string): string {
   const [plain = ''] = address.split('%');
   if (!isIPv6(plain)) return address.slice(0, keyLengthMax);
-  const groups = groupsOf(plain);
-  const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
-  if (isMapped) {
-    return groups
-      .slice(6)
-      .flatMap((group) => [group >> 8, group & 0xff])
-      .join('.');
-  }
-  return groups
-    .slice(0, 4)
-    .map((group) => group.toString(16))
-    .join(':');
+  const { address: shortest } = new SocketAddress({ address: plain, family: 'ipv6' });
+  const [, ipv4] = /^::ffff:([0-9.]+)$/.exec(shortest) ?? [];
+  if (ipv4 !== undefined) return ipv4;
+  const [before = [], after = []] = shortest.split('::').map(groupsOf);
+  const zeros = new Array<string>(8 - before.length - after.length).fill('0');
+  return [...before, ...zeros, ...after].slice(0, 4).join(':');
 }
 
-/** The eight groups of a valid IPv6 address. */
-function groupsOf(address: string): number[] {
-  const [head = '', tail] = address.split('::');
-  const before = numbersOf(head);
-  if (tail === undefined) return before;
-  const after = numbersOf(tail);
-  const gap = new Array<number>(8 - before.length - after.length).fill(0);
-  return [...before, ...gap, ...after];
-}
-
-/** The last group may be an IPv4 address, which is two. */
-function numbersOf(part: string): number[] {
-  if (part === '') return [];
-  return part.split(':').flatMap((group) => {
-    if (!isIPv4(group)) return [Number.parseInt(group, 16)];
-    const [a = 0, b = 0, c = 0, d = 0] = group.split('.').map(Number);
-    return [(a << 8) | b, (c << 8) | d];
-  });
-}
+const groupsOf = (part: string) => part.split(':').filter((group) => group !== '');
