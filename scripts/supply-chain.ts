@@ -1,6 +1,6 @@
-// `npm run supply-chain`: what can be checked of where the program comes from, before a release.
-// The first half needs no network and is part of the tests. The second asks the registry, through
-// npm; without an answer the command fails and says so.
+// `npm run supply-chain`: the checks before a release that are no tests, because they take long or
+// ask the registry, through npm. Without an answer of the registry the command fails. Pins,
+// lockfile, install scripts and secrets are checked by `npm test`.
 
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
@@ -8,29 +8,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { readTree } from '../test/kit/source.ts';
-import { secretRules } from '../test/tidy/secrets.ts';
-import { dependencyChecks } from './dependencies.ts';
-import { readLockfile, readManifest, textOf } from './lockfile.ts';
+import { readManifest } from './lockfile.ts';
 
 /** Attacks on packages are found within days. */
 const ageDaysMin = 7;
 
-/** Tells what a command wrote when it failed; nothing when it ended with 0. */
-async function complaint(program: string, ...words: readonly string[]): Promise<string[]> {
+/** What a command wrote when it failed; nothing when it ended with 0. */
+async function outputOfFailed(program: string, ...words: readonly string[]): Promise<string[]> {
   const ended = promisify(execFile)(program, words, { maxBuffer: 64 * 1024 * 1024 });
   return ended.then(
     () => [],
     ({ stdout, stderr }) => `${stdout}${stderr}`.trim().split('\n').slice(0, 20),
   );
-}
-
-function secretFaults(): string[] {
-  const files = readTree();
-  const tree = new Map(files.map((file) => [file.path, file]));
-  return secretRules
-    .flatMap((rule) => files.flatMap((file) => rule.check(file, tree)))
-    .map(({ file, line }) => `${file}:${line}`);
 }
 
 /** A build that depends on where, when or after what it ran cannot be verified by anyone else. */
@@ -52,10 +41,10 @@ async function buildFaults(): Promise<string[]> {
         cpSync(join(root, path), join(place, path), { recursive: true });
       }
       symlinkSync(join(root, 'node_modules'), join(place, 'node_modules'));
-      const faults = await complaint(process.execPath, join(place, 'scripts', 'build.mjs'));
+      const faults = await outputOfFailed(process.execPath, join(place, 'scripts', 'build.mjs'));
       if (faults.length > 0) return faults;
     }
-    return await complaint('diff', '-rq', ...places.map((place) => join(place, 'dist')));
+    return await outputOfFailed('diff', '-rq', ...places.map((place) => join(place, 'dist')));
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
@@ -63,12 +52,9 @@ async function buildFaults(): Promise<string[]> {
 
 async function ageFaults(): Promise<string[]> {
   const { dependencies, devDependencies, overrides } = readManifest();
+  const pinned = { ...dependencies, ...devDependencies, ...overrides };
   const faults: string[] = [];
-  for (const [name, version] of Object.entries({
-    ...dependencies,
-    ...devDependencies,
-    ...overrides,
-  })) {
+  for (const [name, version] of Object.entries(pinned)) {
     const view = promisify(execFile)('npm', ['view', name, 'time', '--json']);
     const times = await view.then(
       ({ stdout }) => JSON.parse(stdout),
@@ -88,20 +74,13 @@ async function report(name: string, asked: readonly string[] | Promise<readonly 
   if (faults.length > 0) process.exitCode = 1;
 }
 
-const sources = {
-  manifest: readManifest(),
-  lockfile: readLockfile(),
-  notes: textOf('docs/security.md'),
-};
-for (const check of dependencyChecks) await report(check.name, check.faults(sources));
-await report('no file holds a token or a private key', secretFaults());
 await report('two clean builds are the same, byte for byte', buildFaults());
 await report(`every direct dependency is at least ${ageDaysMin} days old`, ageFaults());
 await report(
   'no runtime package has a known vulnerability',
-  complaint('npm', 'audit', '--omit=dev'),
+  outputOfFailed('npm', 'audit', '--omit=dev'),
 );
 await report(
   'every runtime package has a valid signature of the registry',
-  complaint('npm', 'audit', 'signatures', '--omit=dev'),
+  outputOfFailed('npm', 'audit', 'signatures', '--omit=dev'),
 );
