@@ -10,6 +10,8 @@ import {
   type ProblemCode,
   problemKinds,
 } from '../../core/problem.ts';
+import { resources } from '../../resources.ts';
+import { exampleAnswer } from './problems.ts';
 
 /** Texts may have `code` and [links](#code), as Markdown writes them. */
 type Block =
@@ -29,29 +31,21 @@ const introduction =
   'know by its status. `details` names everything that is wrong, at once. `meta.operation_id` is ' +
   'there when the refusal is bound to the Idempotency-Key: a new attempt then needs a new key.';
 
-const sample = `{
-  "error": {
-    "code": "inventory_no_change",
-    "message": "The target equals the current quantity.",
-    "retryable": false,
-    "doc_url": "/docs/errors#inventory_no_change",
-    "details": [
-      {
-        "field": "target_quantity",
-        "code": "inventory_no_change",
-        "message": "equals the current quantity",
-        "current_quantity": "12.5"
-      }
-    ]
-  },
-  "meta": { "request_id": "req_…", "operation_id": "op_…" }
-}`;
+/** Of a refusal that a resource declares: it has details, and is bound to its key. */
+const [sampleCode] = resources.flatMap(
+  ({ refusalDetails = {} }) => Object.keys(refusalDetails) as ProblemCode[],
+);
+
+const sample = {
+  ...(sampleCode === undefined ? {} : exampleAnswer(sampleCode)),
+  meta: { request_id: 'req_…', operation_id: 'op_…' },
+};
 
 const kinds = Object.entries(problemKinds) as [ProblemCode, { status: number; title: string }][];
 
 const overview: readonly Block[] = [
   { text: introduction },
-  { code: sample },
+  { code: JSON.stringify(sample, undefined, 2) },
   {
     head: ['Status', 'Code', 'Meaning'],
     rows: kinds.map(([code, { status, title }]) => [`${status}`, `[\`${code}\`](#${code})`, title]),

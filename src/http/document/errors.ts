@@ -11,7 +11,7 @@ import {
   refTo,
   type Schema,
 } from './model.ts';
-import { codesOfStatus, exampleDetails } from './problems.ts';
+import { codesOfStatus, exampleAnswer } from './problems.ts';
 
 export class ErrorResponses {
   readonly #responses = new Map<string, ResponseObject>();
@@ -19,7 +19,8 @@ export class ErrorResponses {
 
   /** The answer of one status with these codes. A bound refusal names its operation. */
   answer(status: number, codes: readonly ProblemCode[], isWrite: boolean): ResponseObject | Ref {
-    for (const code of codes) this.#examples.set(code, exampleOfProblem(code));
+    for (const code of codes)
+      this.#examples.set(code, { summary: problemKinds[code].title, value: exampleAnswer(code) });
     const response = responseOf(status, codes, isWrite && mayBind(status));
     const isComplete = codes.length === codesOfStatus(status).length;
     if (!isComplete || mayBind(status)) return response;
@@ -98,20 +99,3 @@ function headersOf(
 
 const challengeRef = (status: number): Ref =>
   refTo('headers', status === 401 ? 'Challenge' : 'ScopeChallenge');
-
-function exampleOfProblem(code: ProblemCode): ExampleObject {
-  const { status, title } = problemKinds[code];
-  return {
-    summary: title,
-    value: {
-      error: {
-        code,
-        message: title,
-        retryable: isRetryable(status),
-        doc_url: `/docs/errors#${code}`,
-        details: exampleDetails[code] ?? [],
-      },
-      meta: { request_id: 'req_01k9x3v7c2e4r8t1m5n6p0q9sa' },
-    },
-  };
-}

@@ -3,7 +3,7 @@
 // everywhere.
 
 import type { Contract } from '../../contract/contract.ts';
-import { type Detail, type ProblemCode, problemKinds } from '../../core/problem.ts';
+import { type Detail, isRetryable, type ProblemCode, problemKinds } from '../../core/problem.ts';
 import { resources } from '../../resources.ts';
 
 const always: readonly ProblemCode[] = [
@@ -75,7 +75,7 @@ export function codesOfStatus(status: number): ProblemCode[] {
 const operationId = 'op_01k9x3v7c2e4r8t1m5n6p0q9sa';
 
 /** What `details` look like, where they say more than the code does. */
-export const exampleDetails: { readonly [C in ProblemCode]?: readonly Detail[] } = {
+const exampleDetails: { readonly [C in ProblemCode]?: readonly Detail[] } = {
   idempotency_key_required: [
     { field: 'header.idempotency-key', code: 'required', message: 'is required' },
   ],
@@ -116,3 +116,18 @@ export const exampleDetails: { readonly [C in ProblemCode]?: readonly Detail[] }
   ],
   ...Object.assign({}, ...resources.map(({ refusalDetails }) => refusalDetails)),
 };
+
+/** An answer with this code. */
+export function exampleAnswer(code: ProblemCode) {
+  const { status, title } = problemKinds[code];
+  return {
+    error: {
+      code,
+      message: title,
+      retryable: isRetryable(status),
+      doc_url: `/docs/errors#${code}`,
+      details: exampleDetails[code] ?? [],
+    },
+    meta: { request_id: 'req_01k9x3v7c2e4r8t1m5n6p0q9sa' },
+  };
+}
