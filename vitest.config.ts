@@ -3,8 +3,8 @@ import { defineConfig } from 'vitest/config';
 // What replaces modules or clocks of the process, or measures its memory, has a process of its own.
 const isolated = ['test/schedules/schedules.test.ts', 'src/operations/queue.test.ts'];
 
-// What measures how long something takes runs by itself, after everything else: on two cores the
-// load of other tests would blur what it proves.
+// What measures how long something takes runs after everything else: on two cores the load of other
+// tests would blur what it proves. Of these two one waits for its database and one for its clock.
 const alone = ['test/work.test.ts', 'src/access/rate/limiter.test.ts'];
 
 export default defineConfig({
@@ -39,7 +39,6 @@ export default defineConfig({
         test: {
           name: 'alone',
           include: alone,
-          fileParallelism: false,
           isolate: false,
           sequence: { groupOrder: 1 },
         },
