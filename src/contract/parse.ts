@@ -16,12 +16,21 @@ const ajv = new Ajv({
   verbose: true,
   strict: false,
   unicodeRegExp: true,
-  // Compiling the schema of schemas took 40 ms of every start; `npm run lint:api` judges ours.
+  // Compiling the schema of schemas took 40 ms; `npm run lint:api` judges ours.
   meta: false,
   validateSchema: false,
 });
 for (const [name, fault] of Object.entries(formats)) {
   ajv.addFormat(name, { type: 'string', validate: (text: string) => fault(text) === undefined });
+}
+
+/** Compiles a schema when it is first needed: all of them took 80 ms of every start. */
+function onDemand(schemaOf: () => object): () => ValidateFunction {
+  let compiled: ValidateFunction | undefined;
+  return () => {
+    compiled ??= ajv.compile(schemaOf());
+    return compiled;
+  };
 }
 
 /** A schema as JSON Schema says it: the members this file reads. */
@@ -51,19 +60,20 @@ export function closed(schema: TSchema): TSchema {
 /** Checks and normalises the bodies of one write. */
 export class BodyParser {
   readonly #contract: WriteContract;
-  readonly #validate: ValidateFunction;
+  readonly #validator: () => ValidateFunction;
   readonly #readOnly: ReadonlySet<string>;
 
   constructor(contract: WriteContract) {
     this.#contract = contract;
-    this.#validate = ajv.compile(closed(contract.body));
+    this.#validator = onDemand(() => closed(contract.body));
     this.#readOnly = new Set(Object.keys((contract.data as unknown as Plain).properties ?? {}));
   }
 
   /** Every fault of a body; none when it is usable. */
   faults(body: JsonObject): Detail[] {
-    if (this.#validate(body)) return [];
-    return detailsOf(this.#validate.errors ?? [], (field) =>
+    const validate = this.#validator();
+    if (validate(body)) return [];
+    return detailsOf(validate.errors ?? [], (field) =>
       this.#readOnly.has(field) ? 'read_only' : 'unknown_field',
     );
   }
@@ -101,14 +111,14 @@ function isQuantity(schema: Plain): boolean {
 export class QueryParser {
   readonly #properties: Readonly<Record<string, Plain>>;
   readonly #required: ReadonlySet<string>;
-  readonly #validate: ValidateFunction;
+  readonly #validator: () => ValidateFunction;
 
   constructor(contract: CollectionContract | undefined) {
     const filters = contract?.query as unknown as Plain | undefined;
     const page = contract === undefined ? {} : pageQuery;
     this.#properties = { ...filters?.properties, ...(page as unknown as Record<string, Plain>) };
     this.#required = new Set(filters?.required ?? []);
-    this.#validate = ajv.compile({ type: 'object', properties: this.#properties });
+    this.#validator = onDemand(() => ({ type: 'object', properties: this.#properties }));
   }
 
   /**
@@ -136,8 +146,9 @@ export class QueryParser {
         details.push({ field: `query.${name}`, code: 'required', message: 'is required' });
       }
     }
-    if (!this.#validate(query)) {
-      const faults = detailsOf(this.#validate.errors ?? [], () => 'unknown_field');
+    const validate = this.#validator();
+    if (!validate(query)) {
+      const faults = detailsOf(validate.errors ?? [], () => 'unknown_field');
       details.push(...faults.map((fault) => ({ ...fault, field: `query.${fault.field}` })));
     }
     if (details.length > 0) throw new Problem(queryProblem(details), { details });
