@@ -57,7 +57,7 @@ const exceptions: readonly Exception[] = [
   {
     rule: 'merchant-bound',
     file: 'src/access/store.ts',
-    what: 'findCredentials:',
+    what: 'statements:',
     reason: 'a token is looked up by its hash: only the row found says which merchant it is of',
   },
   {

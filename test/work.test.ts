@@ -163,7 +163,7 @@ describe('a request asks the database', () => {
       201,
       3,
       [
-        ...['find_credentials', 'begin', ...load],
+        ...['find_credentials_and_keys', 'begin', ...load],
         ...['bind_keys save_levels save_movements', 'commit'],
       ],
     ]);
@@ -171,7 +171,7 @@ describe('a request asks the database', () => {
     expect(await workOf(() => api.post('/customers', customer))).toEqual([
       201,
       2,
-      ['find_credentials', 'begin', 'bind_keys insert_customers', 'commit'],
+      ['find_credentials_and_keys', 'begin', 'bind_keys insert_customers', 'commit'],
     ]);
   });
 
@@ -182,7 +182,7 @@ describe('a request asks the database', () => {
     expect(await workOf(() => adjust(products[2] ?? '', { key }))).toEqual([
       201,
       2,
-      ['find_credentials', 'find_adjustments'],
+      ['find_credentials_and_keys', 'find_adjustments'],
     ]);
   });
 

@@ -12,7 +12,7 @@ import {
   findCredentials,
   type KeyQuestion,
 } from './store.ts';
-import { hashToken } from './token.ts';
+import { hashToken, isOAuthToken } from './token.ts';
 
 /** As many as the reserve has connections. More would only make the batches smaller. */
 const queriesAtOnceMax = 2;
@@ -111,6 +111,7 @@ export class Authenticator {
     try {
       const asked = batch.map(({ token, locationId, keys }) => ({
         tokenHash: hashToken(token),
+        isOAuth: isOAuthToken(token),
         locationId,
         keys,
       }));

@@ -23,6 +23,11 @@ export function isToken(text: string): boolean {
   return tokenShape.test(text) && text.endsWith(checksum(text.slice(0, -checksumLength)));
 }
 
+/** Whether a token is one of an application. */
+export function isOAuthToken(token: string): boolean {
+  return token.startsWith('tb_oat_');
+}
+
 /** Whether a string can be the secret of an application at all. */
 export function isSecret(text: string): boolean {
   return secretShape.test(text) && text.endsWith(checksum(text.slice(0, -checksumLength)));

@@ -118,7 +118,9 @@ function accessTokens({ reader, writer, errors }: OAuthStorage, kind: string): A
     },
     async find(id) {
       const [row] = await reader.query(
-        findCredentials([{ tokenHash: hashToken(id), locationId: undefined, keys: [] }]),
+        findCredentials([
+          { tokenHash: hashToken(id), isOAuth: true, locationId: undefined, keys: [] },
+        ]),
       );
       const application = row?.oauth?.application;
       if (row === undefined || application === undefined) return undefined;

@@ -10,7 +10,7 @@ import {
   summaryOf,
   unlessBusy,
 } from './environment.ts';
-import { adjustment, type Kind, kinds, type Write } from './kinds.ts';
+import { adjustment, type Kind, kinds, looked, type Write } from './kinds.ts';
 
 // The connection between service and database is cut after every number of bytes.
 
@@ -96,8 +96,7 @@ describe.each(sides)(`a connection cut %s (${extentName})`, (side) => {
     const last = await bytesOf(fresh, side);
     await fresh.stop();
     for (const bytes of numbersTo(last, 3)) {
-      const isEarly = ({ cut }: Sent) =>
-        cut?.exchange === 'connect' || cut?.exchange === 'find_credentials';
+      const isEarly = ({ cut }: Sent) => cut?.exchange === 'connect' || cut?.exchange === looked;
       const expected = (sent: Sent) => (isEarly(sent) ? away : '201');
       const sent = await unlessBusy(expected, async () => {
         const node = await environment.node();

@@ -45,7 +45,7 @@ export interface Kind {
 }
 
 /** Who asks, and what the key is bound to. */
-export const looked = 'find_credentials';
+export const looked = 'find_credentials_and_keys';
 
 function kindOf(kind: Omit<Kind, 'lateBatch'> & Partial<Kind>): Kind {
   // Refused, or a change of nothing: what it wants is so already.

@@ -124,7 +124,7 @@ const ofBatches: Readonly<Record<string, string>> = {
 /** What a request is answered that meets a fault once. */
 export function answerTo(kind: Kind, exchange: string, fault: string): string {
   if (exchange === 'connect') return away;
-  if (exchange === 'find_credentials' || exchange === kind.find) return ofReads[fault] ?? away;
+  if (exchange === looked || exchange === kind.find) return ofReads[fault] ?? away;
   return ofBatches[fault] ?? `${kind.status}`;
 }
 

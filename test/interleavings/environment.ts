@@ -44,7 +44,10 @@ interface Node extends Hands {
 /** All that a write asks of the database, the look-up of its credential and key included. */
 export const everyStatement: Halts = (name) => name !== 'share_locations';
 
-const reads = new Set(['find_credentials', 'find_locations', 'find_products', 'find_adjustments']);
+const reads = new Set([
+  ...['find_credentials', 'find_credentials_and_keys'],
+  ...['find_locations', 'find_products', 'find_adjustments'],
+]);
 
 /** For requests of different keys, whose look-ups have nothing to do with each other. */
 export const ofBatches: Halts = (name) => !reads.has(name);

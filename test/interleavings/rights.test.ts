@@ -21,7 +21,7 @@ afterAll(() => environment.stop());
 
 /** Where a right, a level or a person is read, locked, written or taken away. */
 const steps = [
-  'find_credentials',
+  'find_credentials_and_keys',
   'create_levels',
   'find_adjustments',
   'lock_customers',
@@ -37,7 +37,7 @@ async function mustEnd(scenario: Scenario, expected: Expected): Promise<void> {
 
 describe('an adjustment beside the end of its right', { timeout }, () => {
   // It may do what it might when its credential was read: that is its place in the order.
-  const shared = { places: ['find_credentials'], hasOwnCredential: true };
+  const shared = { places: ['find_credentials_and_keys'], hasOwnCredential: true };
   const moved = [adjusting('first', '1')];
 
   test('comes before the location is taken away, or is 403', async () => {
