@@ -13,19 +13,23 @@ export function byColumn(names: readonly string[]): string {
 
 /** The rows of a page. Without values there are none. */
 export function rowsOf<Row extends object>([answer]: readonly ByColumn<Row>[]): (Row & Cut)[] {
-  const columns = Object.entries<readonly unknown[] | null>(answer ?? {}).map(([name, values]) => ({
+  const columns = Object.keys(answer ?? {}).map((name) => ({
     name,
-    values: values ?? [],
-    isTime: name.endsWith('_at'),
+    values: valuesOf(answer, name),
   }));
   return Array.from(columns[0]?.values ?? [], (_, index) => {
     const row: Record<string, unknown> = {};
-    for (const { name, values, isTime } of columns) {
-      const value = values[index];
-      row[name] = isTime && typeof value === 'string' ? utcMilliseconds(value) : value;
-    }
+    for (const { name, values } of columns) row[name] = values[index];
     return row as Row & Cut;
   });
+}
+
+/** One column of a page. */
+export function valuesOf(answer: object | undefined, name: string): readonly unknown[] {
+  const columns = (answer ?? {}) as Readonly<Record<string, readonly unknown[] | null>>;
+  const values = columns[name] ?? [];
+  if (!name.endsWith('_at')) return values;
+  return values.map((value) => (typeof value === 'string' ? utcMilliseconds(value) : value));
 }
 
 /** PostgreSQL writes `2026-01-31T12:00:00.5+00:00` into JSON, without trailing zeros. */

@@ -56,6 +56,18 @@ export function takePage<Row, Item>(
   };
 }
 
+/** The same of a page that is presented as a whole, by the keys of its rows. */
+export function takeColumns<Item>(
+  keys: readonly string[],
+  followed: readonly unknown[],
+  page: PageRequest,
+  present: (count: number) => readonly Item[],
+): Page<Item> {
+  const count = Math.min(keys.length, page.limit);
+  const isMore = keys.length > count || followed[count - 1] === true;
+  return { items: present(count), next: isMore ? keys[count - 1] : undefined };
+}
+
 /** A row of a page that may have been cut. */
 export interface Cut {
   /** Whether the statement found a row behind it. */

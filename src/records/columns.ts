@@ -2,6 +2,7 @@
 // such as a price, has a column for each.
 
 import type { Static } from 'typebox';
+import { valuesOf } from '../contract/columns.ts';
 import { entriesOf, type Member, type Members, type Shown } from './members.ts';
 import { columnsOf, type RecordResource } from './record.ts';
 
@@ -72,25 +73,40 @@ export const toColumns = oncePerResource(({ members, computed }) => {
   };
 });
 
-/**
- * Makes what answers show of a row, which was read by members or by columns. Each answer begins as
- * a copy of an object that has all members: added one by one, 50 products took 40 µs, not 28.
- */
-export function presenter<M extends Members>(members: M, answer: Shown<M>) {
-  const names = Object.keys(answer.properties);
+/** Makes what answers show of a row that was read by its members. */
+export function presenter<M extends Members>({ properties }: Shown<M>) {
+  const names = Object.keys(properties);
   const empty = emptyOf(names);
-  const composed = entriesOf(members).flatMap(([name, one]) => {
-    if (one.columns === undefined) return [];
-    const parts = partsOf(one);
-    return [{ name, parts, none: emptyOf(parts.map(({ part }) => part)) }];
-  });
-  return (row: Values): Static<Shown<M>> => {
+  return (row: Values) => {
     const shown = { ...empty };
     for (const name of names) shown[name] = row[name];
-    for (const { name, parts, none } of composed) {
-      if (shown[name] === undefined) shown[name] = together(row, parts, none);
-    }
     return shown as Static<Shown<M>>;
+  };
+}
+
+/**
+ * Makes what answers show of a page, column by column: 50 products take 23 µs, and 38 when rows are
+ * made of the columns first. Each begins as a copy of an object that has all members, because
+ * adding them one by one takes longer.
+ */
+export function pagePresenter(members: Members, { properties }: Shown<Members>) {
+  const named = Object.keys(properties).map((name) => ({ name, parts: partsOf(members[name]) }));
+  const single = named.filter(({ parts }) => parts.length === 0);
+  const composed = named
+    .filter(({ parts }) => parts.length > 0)
+    .map((one) => ({ ...one, none: emptyOf(one.parts.map(({ part }) => part)) }));
+  const empty = emptyOf(named.map(({ name }) => name));
+  return (answer: object | undefined, count: number): object[] => {
+    const items = Array.from({ length: count }, () => ({ ...empty }));
+    for (const { name } of single) {
+      const values = valuesOf(answer, name);
+      for (const [index, item] of items.entries()) item[name] = values[index];
+    }
+    for (const { name, parts, none } of composed) {
+      const columns = parts.map(({ part, column }) => ({ part, values: valuesOf(answer, column) }));
+      for (const [index, item] of items.entries()) item[name] = together(columns, index, none);
+    }
+    return items;
   };
 }
 
@@ -98,12 +114,16 @@ function emptyOf(names: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(names.map((name) => [name, undefined]));
 }
 
+interface PartColumn {
+  readonly part: string;
+  readonly values: readonly unknown[];
+}
+
 /** Null when the first part is null. */
-function together(row: Values, parts: readonly Part[], none: Values): Values | null {
-  const [first] = parts;
-  if (first === undefined || (row[first.column] ?? null) === null) return null;
+function together(columns: readonly PartColumn[], index: number, none: Values): Values | null {
+  if ((columns[0]?.values[index] ?? null) === null) return null;
   const made: Record<string, unknown> = { ...none };
-  for (const { part, column } of parts) made[part] = row[column];
+  for (const { part, values } of columns) made[part] = values[index];
   return made;
 }
 
@@ -114,7 +134,10 @@ interface Part {
   readonly read: string;
 }
 
-function partsOf({ columns = {}, sent }: Member): Part[] {
+/** None of a member that is a column of its own, or of all records. */
+function partsOf(member: Member | undefined): Part[] {
+  if (member?.columns === undefined) return [];
+  const { columns, sent } = member;
   const { properties } = sent as { properties?: Readonly<Record<string, { type?: string }>> };
   return Object.entries(columns).map(([part, column]) => {
     const isText = properties?.[part]?.type === 'string';

@@ -1,7 +1,7 @@
 // The endpoints of records: create, change, read and list. A domain adds what is special about its
 // own: a check of several members, a refusal, further locks.
 
-import { rowsOf } from '../contract/columns.ts';
+import { valuesOf } from '../contract/columns.ts';
 import type {
   CollectionContract,
   DataOf,
@@ -16,12 +16,12 @@ import type {
   Write,
   WriteEndpoint,
 } from '../contract/endpoint.ts';
-import { fetchSize, takePage } from '../contract/page.ts';
+import { fetchSize, takeColumns } from '../contract/page.ts';
 import { mintId } from '../core/id.ts';
 import { canReach } from '../core/principal.ts';
 import { type Detail, Problem, type ProblemCode } from '../core/problem.ts';
 import type { SetStatement, Statement } from '../core/statement.ts';
-import { presenter } from './columns.ts';
+import { pagePresenter, presenter } from './columns.ts';
 import { listOf, readPage } from './list-store.ts';
 import type { RecordResource, Row } from './record.ts';
 import {
@@ -82,7 +82,7 @@ export function recordEndpoints<R extends RecordResource>(
   // Only the declaration of a record and its rules know its members; this file does not.
   const rules = special as unknown as Rules<AnyRecord>;
   const one: RecordResource = resource;
-  const show = presenter(one.members, one.answer);
+  const show = presenter(one.answer);
   const present = (row: AnyRecord) => {
     const code = rules.refusal?.(row);
     if (code !== undefined) throw new Problem(code);
@@ -93,7 +93,7 @@ export function recordEndpoints<R extends RecordResource>(
   return [
     { ...shared, check, ...createOf(one, contracts.create) },
     { ...shared, check, ...updateOf(one, contracts.update, rules) },
-    listEndpoint(one, contracts.list, rules, present),
+    listEndpoint(one, contracts.list, rules),
     getEndpoint(one, contracts.get, rules, present),
   ];
 }
@@ -200,21 +200,17 @@ function listEndpoint(
   resource: RecordResource,
   contract: CollectionContract,
   { isGranted }: Rules<AnyRecord>,
-  present: Present,
 ): CollectionEndpoint {
   const list = listOf(resource, contract);
+  const presentPage = pagePresenter(resource.members, resource.answer);
   return {
     contract,
     async run(reader, { principal: { merchant, locations }, query, page }) {
       const granted = isGranted !== true || locations === 'all' ? null : locations;
       const request = { merchant, filters: query, granted, after: page.after };
-      const answer = await readPage(reader, list({ ...request, limit: fetchSize(page) }));
-      return takePage(
-        rowsOf(answer),
-        page,
-        ({ id }) => id,
-        (row) => present(row as AnyRecord),
-      );
+      const [answer] = await readPage(reader, list({ ...request, limit: fetchSize(page) }));
+      const followed = valuesOf(answer, 'followed');
+      return takeColumns(answer?.id ?? [], followed, page, (count) => presentPage(answer, count));
     },
   };
 }
