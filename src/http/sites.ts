@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Endpoint } from '../contract/endpoint.ts';
 import { Problem } from '../core/problem.ts';
-import { errorsHtml, errorsPolicy } from './document/errors-page.ts';
+import { errorsPage } from './document/errors-page.ts';
 import { documentText, openApiDocument } from './document/openapi.ts';
 import { jsonType } from './respond.ts';
 import type { Site } from './server.ts';
@@ -18,12 +18,13 @@ export interface SitesOptions {
 
 export function sitesOf(options: SitesOptions): readonly Site[] {
   const document = documentText(openApiDocument(options.endpoints, programVersion()));
+  const errors = errorsPage();
   return [
     page('/openapi.json', jsonType, document),
     page('/docs', htmlType, referencePage, referencePolicy),
     page('/docs/start.js', scriptType, startScript),
     referenceProgram(),
-    page('/docs/errors', htmlType, errorsHtml(), errorsPolicy),
+    page('/docs/errors', htmlType, errors.html, errors.policy),
     page('/healthz', jsonType, '{"status":"ok"}'),
     { path: '/readyz', answer: () => readiness(options) },
   ];

@@ -12,7 +12,7 @@ import type { Reader, Writer } from '../core/statement.ts';
 import { scopes as allScopes } from '../resources.ts';
 import { accessTokenLife, adapterFactory } from './adapter.ts';
 import { clientCredentialsHandler, clientCredentialsParameters } from './client-credentials.ts';
-import { errorPage } from './consent/html.ts';
+import { errorPage } from './consent/pages.ts';
 import { findSecret } from './token-store.ts';
 
 export interface ProviderOptions {

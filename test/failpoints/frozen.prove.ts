@@ -22,7 +22,7 @@ beforeAll(async () => {
   environment = await FaultEnvironment.start({ ...ground, session, drop: () => ground.close() });
 });
 afterAll(async () => {
-  for (const pid of frozen) thaw(pid);
+  for (const pid of frozen) resume(pid);
   for (const node of nodes) await node.stop();
   await environment.stop();
 });
@@ -51,7 +51,7 @@ async function freezeAndGoOn(kind: Kind): Promise<void> {
   const node = await openNode();
   const { write, owner, pid } = await freeze(node, kind);
   await mustServeOthers(node, write);
-  thaw(pid);
+  resume(pid);
   const answer = await owner;
   expect([kind.name, summaryOf(answer), isReplay(answer)]).toEqual([kind.name, '201', false]);
   await mustSettleOnReplay(write, kind.name);
@@ -68,7 +68,7 @@ async function freezeForLong(): Promise<() => Promise<void>> {
     expect(summaryOf(answer)).toBe('504 timeout');
     expect(took).toBeLessThan(limits.requestDeadline + slack);
     expect(summaryOf(await environment.send(environment.api, write))).toBe(inProgress);
-    thaw(pid);
+    resume(pid);
     // It may not be gone yet.
     await expect
       .poll(async () => summaryOf(await environment.send(environment.api, write)))
@@ -136,7 +136,7 @@ async function freeze(node: FaultyNode, kind: Kind) {
   return { write, owner, pid };
 }
 
-function thaw(pid: number): void {
+function resume(pid: number): void {
   if (frozen.delete(pid)) process.kill(pid, 'SIGCONT');
 }
 

@@ -170,11 +170,11 @@ describe.concurrent.each([
       const sent = await unlessBusy(expected, async () => {
         isMet = false;
         const fresh = await environment.node();
-        const strike = at('connect', fault, { nth });
+        const faultAt = at('connect', fault, { nth });
         const tried = await send(scenario, fresh, (exchange) => {
-          const struck = strike(exchange);
-          isMet ||= struck !== undefined;
-          return struck;
+          const injected = faultAt(exchange);
+          isMet ||= injected !== undefined;
+          return injected;
         });
         await fresh.stop();
         return tried;

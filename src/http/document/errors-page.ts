@@ -2,7 +2,6 @@
 // /docs/errors, both from the one list of sections below. Each code is a heading and its own
 // anchor.
 
-import { createHash } from 'node:crypto';
 import {
   adviceOf,
   detailKinds,
@@ -11,6 +10,7 @@ import {
   problemKinds,
 } from '../../core/problem.ts';
 import { resources } from '../../resources.ts';
+import { escapeHtml, type HtmlPage, htmlPage } from '../html.ts';
 import { exampleAnswer } from './problems.ts';
 
 /** Texts may have `code` and [links](#code), as Markdown writes them. */
@@ -117,35 +117,15 @@ const style = `
   }
 `;
 
-/** Only this page's own style is let in, by its hash. */
-export const errorsPolicy = [
-  "default-src 'none'",
-  'img-src data:',
-  `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
-
 /** The page /docs/errors. */
-export function errorsHtml(): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Errors · Tallybook</title>
-<link rel="icon" href="data:,">
-<style>${style}</style>
-</head>
-<body>
-<nav><a href="/docs">Documentation</a></nav>
-<h1>Errors</h1>
-${overview.map(blockHtml).join('\n')}
-${sections.map(sectionHtml).join('\n')}
-</body>
-</html>
-`;
+export function errorsPage(): HtmlPage {
+  const body = [
+    '<nav><a href="/docs">Documentation</a></nav>',
+    '<h1>Errors</h1>',
+    ...overview.map(blockHtml),
+    ...sections.map(sectionHtml),
+  ].join('\n');
+  return htmlPage({ title: 'Errors · Tallybook', style, body });
 }
 
 function sectionHtml({ id, title, blocks }: Section): string {
@@ -159,7 +139,7 @@ ${blocks.map(blockHtml).join('\n')}
 
 function blockHtml(block: Block): string {
   if ('text' in block) return `<p>${textHtml(block.text)}</p>`;
-  if ('code' in block) return `<pre>${escaped(block.code)}</pre>`;
+  if ('code' in block) return `<pre>${escapeHtml(block.code)}</pre>`;
   if ('list' in block) {
     return `<ul>\n${block.list.map((item) => `<li>${textHtml(item)}</li>`).join('\n')}\n</ul>`;
   }
@@ -171,11 +151,7 @@ function blockHtml(block: Block): string {
 }
 
 function textHtml(text: string): string {
-  return escaped(text)
+  return escapeHtml(text)
     .replaceAll(/`([^`]+)`/g, '<code>$1</code>')
     .replaceAll(/\[(.+?)\]\((#\w+)\)/g, '<a href="$2">$1</a>');
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -6,7 +6,8 @@ import { grantOf } from '../../access/operator/credentials.ts';
 import { limits } from '../../core/limits.ts';
 import { Problem } from '../../core/problem.ts';
 import type { Reader } from '../../core/statement.ts';
-import { type ConsentRequest, choosePage, type HtmlPage } from './html.ts';
+import type { HtmlPage } from '../../http/html.ts';
+import { type ConsentRequest, choosePage } from './pages.ts';
 import {
   type ApprovalPermissions,
   findApprovalAt,

@@ -13,6 +13,7 @@ import { hashToken, isToken } from '../../access/token.ts';
 import { commitAll } from '../../access/transact.ts';
 import { mintId } from '../../core/id.ts';
 import { DatabaseFailure, type Reader, type Writer } from '../../core/statement.ts';
+import type { HtmlPage } from '../../http/html.ts';
 import { consentCookies, oauthPaths } from '../provider.ts';
 import {
   type ConsentBasis,
@@ -23,7 +24,7 @@ import {
   notValid,
   type Proof,
 } from './basis.ts';
-import { type ConsentRequest, errorPage, type HtmlPage, provePage } from './html.ts';
+import { type ConsentRequest, errorPage, provePage } from './pages.ts';
 import { insertConsent } from './store.ts';
 
 export interface ConsentCall {
