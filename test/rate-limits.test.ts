@@ -1,6 +1,7 @@
 // Rate limits under load, on whole services: two nodes keep one limit together, and a caller far
 // beyond its limit does not slow others.
 
+import { Agent, request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { mintToken } from '../src/access/token.ts';
 import { type Environment, startEnvironment, startNode } from './kit/environment.ts';
@@ -9,12 +10,15 @@ type Node = Awaited<ReturnType<typeof startNode>>;
 
 let service: Environment;
 let other: Node;
+/** `fetch` would take six times the processor time, for the ten thousand requests below. */
+const agent = new Agent({ keepAlive: true });
 
 beforeAll(async () => {
   service = await startEnvironment();
   other = await startNode(service.db.serviceUrl);
 });
 afterAll(async () => {
+  agent.destroy();
   await other.stop();
   await service.stop();
 });
@@ -33,13 +37,17 @@ interface Answered {
   readonly milliseconds: number;
 }
 
-async function ask({ api }: Pick<Node, 'api'>, token: string, address = ''): Promise<Answered> {
+function ask({ api }: Pick<Node, 'api'>, token: string, address = ''): Promise<Answered> {
   const startedAt = performance.now();
-  const response = await fetch(`${api.origin}/api/v1/credential`, {
-    headers: { authorization: `Bearer ${token}`, 'x-forwarded-for': address },
+  const headers = { authorization: `Bearer ${token}`, 'x-forwarded-for': address };
+  return new Promise((resolve, reject) => {
+    const sent = request(`${api.origin}/api/v1/credential`, { agent, headers }, (response) => {
+      const status = response.statusCode ?? 0;
+      response.resume().on('error', reject);
+      response.on('end', () => resolve({ status, milliseconds: performance.now() - startedAt }));
+    });
+    sent.on('error', reject).end();
   });
-  await response.arrayBuffer();
-  return { status: response.status, milliseconds: performance.now() - startedAt };
 }
 
 const pause = (milliseconds: number) =>
