@@ -1,14 +1,20 @@
 // `tallybook backup`: a snapshot of everything in one file, with or without a running service. It
 // does not depend on the version of PostgreSQL, so it also moves the data to another one.
 
+import { createReadStream, mkdtempSync, rmSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
-import { UsageError } from '../config.ts';
+import { readConfig, settings, UsageError } from '../config.ts';
+import type { Draft } from '../database/backup/file.ts';
 import type { BackupReport } from '../database/backup/write.ts';
 import type { Server } from '../database/open.ts';
-import { type CommonFlags, define, withServer } from './command.ts';
+import { type CommonFlags, define, withConfig, withServer } from './command.ts';
 import { count, members, show } from './output.ts';
 import { programVersion } from './version.ts';
+
+interface BackupFlags extends CommonFlags {
+  readonly verify?: boolean;
+}
 
 export function defineBackup(program: Command): void {
   define(program, {
@@ -19,39 +25,92 @@ export function defineBackup(program: Command): void {
     example: 'tallybook backup tallybook.backup.gz --data ./data',
   })
     .argument('<file>', 'the file; one of this name is replaced at the end. "-": standard output')
+    .option(
+      '--verify',
+      'restore it beside the file, in a database of its own, and verify that. Exit code 1 when it ' +
+        'is not sound: it is then named <file>.unsound, and an earlier <file> stays',
+    )
     .action(backup);
 }
 
-async function backup(file: string, flags: CommonFlags): Promise<void> {
+async function backup(file: string, flags: BackupFlags): Promise<void> {
   const isOutput = file === '-';
   if (isOutput && process.stdout.isTTY) {
     throw new UsageError('a backup is not for the screen: name a file, or redirect the output');
   }
+  if (isOutput && flags.verify) {
+    throw new UsageError('--verify needs a file: standard output cannot be read again');
+  }
   const report = isOutput ? await toOutput(flags) : await toFile(file, flags);
   // Standard output then holds the backup itself.
   await show(flags, report, describe, isOutput ? process.stderr : process.stdout);
+  if (report.proof?.ok === false) process.exitCode = 1;
 }
 
-type Report = BackupReport & { readonly file: string };
+/** What a restored copy has shown; null: it was not tried. */
+interface Proof {
+  readonly ok: boolean;
+  readonly levels: number;
+  readonly movements: number;
+  /** Why it is not sound. */
+  readonly reason: string | null;
+}
+
+type Report = BackupReport & { readonly file: string; readonly proof: Proof | null };
 
 async function toOutput(flags: CommonFlags): Promise<Report> {
   return withServer(flags, (server, signal) => write(server, '-', process.stdout, signal));
 }
 
-async function toFile(file: string, flags: CommonFlags): Promise<Report> {
+async function toFile(file: string, flags: BackupFlags): Promise<Report> {
   const { openDraft } = await import('../database/backup/file.ts');
-  return withServer(flags, async (server, signal) => {
-    const draft = openDraft(file);
-    // Also when it is interrupted.
-    process.once('exit', draft.discard);
-    try {
-      const report = await write(server, file, draft.stream, signal);
-      draft.keep();
-      return report;
-    } finally {
-      draft.discard();
-    }
-  });
+  let draft: Draft | undefined;
+  const discard = () => draft?.discard();
+  // Also when it is interrupted.
+  process.once('exit', discard);
+  try {
+    const report = await withServer(flags, async (server, signal) => {
+      draft = openDraft(file);
+      const written = await write(server, file, draft.stream, signal);
+      draft.finish();
+      return written;
+    });
+    const proof = flags.verify && draft ? await prove(draft.path) : null;
+    const name = proof?.ok === false ? `${file}.unsound` : file;
+    draft?.keep(name);
+    return { ...report, file: name, proof };
+  } finally {
+    discard();
+  }
+}
+
+/** Restores the file into a private server of its own, beside it, which is removed afterwards. */
+async function prove(file: string): Promise<Proof> {
+  const { isSound, checked, restoreFrom } = await import('./restore.ts');
+  const { startPrivateServer } = await import('../postgres/server.ts');
+  const directory = mkdtempSync(`${file}.proof-`);
+  const remove = () => rmSync(directory, { recursive: true, force: true });
+  process.once('exit', remove);
+  const { variable } = settings.postgresBin;
+  const config = readConfig({ data: directory }, { [variable]: process.env[variable] });
+  try {
+    const restoration = await restoreFrom(createReadStream(file), {
+      open: (options) =>
+        withConfig(config, checked, {
+          ...options,
+          // It is of no use to anybody when this process is killed.
+          startPrivateServer: (own) => startPrivateServer({ ...own, stopWithParent: true }),
+        }),
+    });
+    const { levels, movements } = restoration.ledger;
+    const ok = isSound(restoration);
+    return { ok, levels, movements, reason: ok ? null : 'its ledger or audit trail is not sound' };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { ok: false, levels: 0, movements: 0, reason };
+  } finally {
+    remove();
+  }
 }
 
 async function write(
@@ -70,14 +129,20 @@ async function write(
     warn: (message: string) => process.stderr.write(`warning: ${message}\n`),
     signal,
   };
-  return { file, ...(await backUp(options, stream)) };
+  return { file, ...(await backUp(options, stream)), proof: null };
 }
 
-function describe({ file, created_at, schema_version, rows, sha256 }: Report): string {
+function describe({ file, created_at, schema_version, rows, sha256, proof }: Report): string {
   return members([
     ['Backup', file === '-' ? 'standard output' : file],
     ['As of', created_at],
     ['Holds', `${count(rows, 'row')}, schema version ${schema_version}`],
     ['SHA-256', `${sha256} (of the content)`],
+    ...(proof === null ? [] : [['Proof', proofText(proof)] as const]),
   ]);
+}
+
+function proofText({ ok, levels, movements, reason }: Proof): string {
+  const seen = `${count(levels, 'level')} and ${count(movements, 'movement')}`;
+  return ok ? `restored and sound: ${seen} agree` : `NOT sound: ${reason}`;
 }

@@ -3,7 +3,7 @@
 // command started is stopped again, also when the command fails or is interrupted.
 
 import { type Command, InvalidArgumentError } from 'commander';
-import { type LogLevel, readConfig } from '../config.ts';
+import { type Config, type LogLevel, readConfig } from '../config.ts';
 import { formats } from '../contract/format.ts';
 import { type IdPrefix, lookupId } from '../core/id.ts';
 import { limits } from '../core/limits.ts';
@@ -53,7 +53,15 @@ export async function withStore<Result>(
   work: (store: Store) => Promise<Result>,
   options: Partial<OpenOptions> = {},
 ): Promise<Result> {
-  const config = readConfig(flags);
+  return withConfig(readConfig(flags), work, options);
+}
+
+/** The same, where no flags name the database. */
+export async function withConfig<Result>(
+  config: Config,
+  work: (store: Store) => Promise<Result>,
+  options: Partial<OpenOptions> = {},
+): Promise<Result> {
   const { openStore } = await import('../database/open.ts');
   const { startPrivateServer } = await import('../postgres/server.ts');
   const { migrationLine } = await import('../access/audit/operator-entry.ts');

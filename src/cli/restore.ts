@@ -7,10 +7,11 @@ import type { Command } from 'commander';
 import type { ChainReport } from '../access/audit/verify.ts';
 import { UsageError } from '../config.ts';
 import type { RestoredBackup } from '../database/backup/restore.ts';
-import type { Store } from '../database/open.ts';
+import type { OpenOptions, Store } from '../database/open.ts';
 import { faultName } from './audit.ts';
 import { type CommonFlags, define, withStore } from './command.ts';
 import { count, members, show } from './output.ts';
+import { differencesOf } from './verify.ts';
 
 export function defineRestore(program: Command): void {
   define(program, {
@@ -22,21 +23,54 @@ export function defineRestore(program: Command): void {
     example: 'tallybook restore tallybook.backup.gz --data ./restored',
   })
     .argument('<file>', 'the file that "tallybook backup" has written. "-": standard input')
+    .option(
+      '--accept-unsound',
+      'take rows that contradict each other as they are, and name them: to save what can be saved',
+    )
     .action(restore);
 }
 
-type Restoration = Awaited<ReturnType<typeof verified>> & RestoredBackup;
+interface RestoreFlags extends CommonFlags {
+  readonly acceptUnsound?: boolean;
+}
 
-async function restore(file: string, flags: CommonFlags): Promise<void> {
+/** What was restored, and what a look at it has shown. */
+export type Restoration = Checked & RestoredBackup;
+
+type Checked = Awaited<ReturnType<typeof checked>>;
+
+async function restore(file: string, flags: RestoreFlags): Promise<void> {
+  const { acceptUnsound } = flags;
+  const restoration = await restoreFrom(sourceOf(file), {
+    acceptUnsound,
+    open: (options) => withStore(flags, checked, options),
+  });
+  await show(flags, restoration, acceptUnsound ? describeSaved : describe);
+  if (!isSound(restoration) && acceptUnsound !== true) process.exitCode = 1;
+}
+
+export const isSound = ({ ok, broken }: Restoration): boolean => ok && broken.length === 0;
+
+interface RestoreOptions {
+  readonly acceptUnsound?: boolean | undefined;
+  /** Opens the database with these options, and checks it. */
+  readonly open: (options: Partial<OpenOptions>) => Promise<Checked>;
+}
+
+/** @throws Error when nothing was restored. */
+export async function restoreFrom(
+  source: Readable,
+  { acceptUnsound, open }: RestoreOptions,
+): Promise<Restoration> {
   const { restoreBackup } = await import('../database/backup/restore.ts');
   const { operatorLine } = await import('../access/audit/operator-entry.ts');
-  const [checked, restored] = await restoreBackup(sourceOf(file), {
+  const [found, restored] = await restoreBackup(source, {
     auditLine: ({ created_at, sha256 }) =>
       operatorLine({ action: 'database.restore', created_at, sha256 }),
-    open: (fill) => withStore(flags, verified, { purpose: 'migration', mustExist: false, fill }),
+    acceptUnsound,
+    open: (fill) => open({ purpose: 'migration', mustExist: false, fill }),
   });
-  await show(flags, { ...checked, ...restored }, describe);
-  if (!checked.ok) process.exitCode = 1;
+  return { ...found, ...restored };
 }
 
 function sourceOf(file: string): Readable {
@@ -45,7 +79,8 @@ function sourceOf(file: string): Readable {
   return process.stdin;
 }
 
-async function verified({ database, schemaVersion, applied }: Store) {
+/** The ledger and the audit trail of what was restored. */
+export async function checked({ database, schemaVersion, applied }: Store) {
   const { verifyLedger } = await import('../inventory/verify.ts');
   const { verifyChain } = await import('../access/audit/verify.ts');
   const ledger = await verifyLedger(database.writer);
@@ -68,6 +103,17 @@ function describe(restoration: Restoration): string {
   ]);
   const rest = 'What was revoked or erased after that moment has to be revoked or erased again.';
   return ok ? `${text}\n\n${rest}` : text;
+}
+
+/** Of a database that was taken as it is: everything in it that contradicts the rest. */
+async function describeSaved(restoration: Restoration): Promise<string> {
+  const { ledger, broken } = restoration;
+  const lines = [
+    ...broken.map((key) => `Rows refer to nothing: ${key}.`),
+    ...(ledger.ok ? [] : [await differencesOf(ledger)]),
+  ];
+  const found = lines.length === 0 ? 'Nothing in it is unsound.' : 'Taken as it is:';
+  return [describe(restoration), '', found, ...lines].join('\n');
 }
 
 function auditText({ records, fault }: ChainReport): string {

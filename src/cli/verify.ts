@@ -27,11 +27,16 @@ async function verify(flags: VerifyFlags): Promise<void> {
     if (merchant !== undefined) await merchantOf(database, merchant);
     return verifyLedger(database.writer, { merchant });
   });
-  await show(flags, verification, describe);
+  await show(flags, verification, differencesOf);
   if (!verification.ok) process.exitCode = 1;
 }
 
-async function describe({ levels, movements, differences }: Verification): Promise<string> {
+/** A table of all differences. */
+export async function differencesOf({
+  levels,
+  movements,
+  differences,
+}: Verification): Promise<string> {
   const seen = `${count(levels, 'level')} and ${count(movements, 'movement')}`;
   if (differences.length === 0) return `The ledger is sound: ${seen} agree.`;
   const head = ['Kind', 'Where', 'What'];

@@ -17,8 +17,11 @@ import { codeOf } from '../find.ts';
 
 export interface Draft {
   readonly stream: Writable;
-  /** Gives it its name, once everything was written. */
-  keep(): void;
+  readonly path: string;
+  /** Puts what was written on disk. It can be read under its path then. */
+  finish(): void;
+  /** Gives it its name, or another one, once it is finished. */
+  keep(as?: string): void;
   /** Removes what was written, if it was not kept. */
   discard(): void;
 }
@@ -34,10 +37,13 @@ export function openDraft(name: string): Draft {
   const file = open(draft, name);
   return {
     stream: createWriteStream(draft, { fd: file, autoClose: false }),
-    keep: () => {
+    path: draft,
+    finish: () => {
       fsyncSync(file);
       closeSync(file);
-      renameSync(draft, path);
+    },
+    keep: (as = path) => {
+      renameSync(draft, as);
       syncDirectory(dirname(path));
     },
     discard: () => rmSync(draft, { force: true }),

@@ -3,7 +3,7 @@
 // Foreign keys check all rows at the end, because two tables refer to each other.
 
 import { pipeline } from 'node:stream/promises';
-import type pg from 'pg';
+import pg from 'pg';
 import copyStreams from 'pg-copy-streams';
 import { begin, commit, requireCommitted, type Statement } from '../../core/statement.ts';
 import type { Found } from '../find.ts';
@@ -21,7 +21,14 @@ export interface LoadOptions {
   readonly found: Found;
   /** The line that follows in the audit trail that is restored. */
   readonly auditLine: (trailer: Trailer) => Statement;
+  /** Takes rows as they are, although they contradict each other. */
+  readonly acceptUnsound?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
+}
+
+interface Loaded extends Trailer {
+  /** Foreign keys that not all rows keep, as `table constraint`; none unless that is accepted. */
+  readonly broken: readonly string[];
 }
 
 /**
@@ -29,9 +36,9 @@ export interface LoadOptions {
  * @throws Error when the backup cannot be loaded whole; nothing was loaded then.
  */
 export async function loadBackup(
-  { url, found, auditLine, signal }: LoadOptions,
+  { url, found, auditLine, acceptUnsound = false, signal }: LoadOptions,
   backup: BackupReader,
-): Promise<Trailer> {
+): Promise<Loaded> {
   const { manifest } = backup;
   if (!found.isOwner) {
     throw new Error('a restore needs the owner of the schema: set TALLYBOOK_MIGRATE_URL');
@@ -40,18 +47,21 @@ export async function loadBackup(
     if (found.version > 0) await requireReady(client, manifest);
     await migrateThrough(url, manifest.schema_version);
     await client.query(begin.text);
-    const trailer = await refusing('the backup', async () => {
+    const loaded = await refusing('the backup', async () => {
       await lock(client);
       await requireReady(client, manifest);
       await requireSameTables(client, manifest);
       await clearTrail(client);
-      const loaded = await load(client, backup);
-      const { text, values } = auditLine(loaded);
+      const unchecked = acceptUnsound ? tablesOf(backup) : [];
+      const rows = await withoutTriggers(client, unchecked, () =>
+        load(client, backup, acceptUnsound),
+      );
+      const { text, values } = auditLine(rows);
       await client.query(text, [...values]);
-      return loaded;
+      return rows;
     });
     requireCommitted(await client.query(commit.text));
-    return trailer;
+    return loaded;
   });
 }
 
@@ -109,15 +119,34 @@ async function requireSameTables(client: pg.Client, { tables }: Manifest): Promi
 /** The migrations leave the end of an empty chain, and a service that has started its lines. */
 async function clearTrail(client: pg.Client): Promise<void> {
   const { kept } = await findTables(client);
-  for (const { name } of kept.filter((table) => trail.includes(table.name))) {
-    await client.query(`alter table ${tableName(name)} disable trigger user`);
-    await client.query(`delete from ${tableName(name)}`);
-    await client.query(`alter table ${tableName(name)} enable trigger user`);
-  }
+  const found = kept.map(({ name }) => name).filter((name) => trail.includes(name));
+  await withoutTriggers(client, found, async () => {
+    for (const name of found) await client.query(`delete from ${tableName(name)}`);
+  });
 }
 
-async function load(client: pg.Client, backup: BackupReader): Promise<Trailer> {
-  const tables = backup.manifest.tables.map(({ name }) => name);
+async function withoutTriggers<Result>(
+  client: pg.Client,
+  tables: readonly string[],
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const set = async (how: 'enable' | 'disable') => {
+    for (const name of tables) {
+      await client.query(`alter table ${tableName(name)} ${how} trigger user`);
+    }
+  };
+  await set('disable');
+  const result = await work();
+  await set('enable');
+  return result;
+}
+
+async function load(
+  client: pg.Client,
+  backup: BackupReader,
+  acceptUnsound: boolean,
+): Promise<Loaded> {
+  const tables = tablesOf(backup);
   const keys = await dropForeignKeys(client, tables);
   const counts: number[] = [];
   for (const table of backup.manifest.tables) counts.push(await fill(client, table, backup));
@@ -126,13 +155,14 @@ async function load(client: pg.Client, backup: BackupReader): Promise<Trailer> {
   await client.query(`analyze ${tables.map(tableName).join(', ')}`);
   // Deferred triggers would wait for the commit, and a table with a waiting trigger gets no key.
   await refusing('the backup', () => client.query('set constraints all immediate'));
-  for (const { table, name, definition } of keys) {
-    await refusing(`its ${table}`, () =>
-      client.query(`alter table ${table} add constraint ${name} ${definition}`),
-    );
+  const broken: string[] = [];
+  for (const key of keys) {
+    if (!(await addForeignKey(client, key, acceptUnsound))) broken.push(`${key.table} ${key.name}`);
   }
-  return trailer;
+  return { ...trailer, broken };
 }
+
+const tablesOf = ({ manifest }: BackupReader): string[] => manifest.tables.map(({ name }) => name);
 
 async function fill(
   client: pg.Client,
@@ -169,3 +199,31 @@ async function dropForeignKeys(
   }
   return rows;
 }
+
+/**
+ * One that rows break is still there for later rows, if that is accepted.
+ * @returns whether all rows keep it.
+ */
+async function addForeignKey(
+  client: pg.Client,
+  { table, name, definition }: ForeignKey,
+  acceptUnsound: boolean,
+): Promise<boolean> {
+  const add = `alter table ${table} add constraint ${name} ${definition}`;
+  if (!acceptUnsound) {
+    await refusing(`its ${table}`, () => client.query(add));
+    return true;
+  }
+  await client.query('savepoint before_key');
+  try {
+    await client.query(add);
+    return true;
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError) || error.code !== foreignKeyViolation) throw error;
+    await client.query('rollback to savepoint before_key');
+    await client.query(`${add} not valid`);
+    return false;
+  }
+}
+
+const foreignKeyViolation = '23503';

@@ -10,11 +10,16 @@ export async function refusing<Result>(what: string, work: () => Promise<Result>
   } catch (cause) {
     if (!(cause instanceof pg.DatabaseError)) throw cause;
     const named = cause.table === undefined ? what : `its ${cause.table}`;
-    throw new Error(`the database refused ${named} (${reasonOf(cause)}). Nothing was restored`, {
-      cause,
-    });
+    const refusal = `the database refused ${named} (${reasonOf(cause)}). Nothing was restored`;
+    throw new Error(`${refusal}${isUnsound(cause) ? remedy : ''}`, { cause });
   }
 }
+
+const remedy =
+  '. To save what can be saved, restore with --accept-unsound: it takes such rows and names them';
+
+/** Class 23: rows that contradict each other, which a database took before it was damaged. */
+const isUnsound = ({ code = '' }: pg.DatabaseError): boolean => code.startsWith('23');
 
 /** Messages about invalid data quote it; those about constraints do not. */
 function reasonOf({ code = '', message }: pg.DatabaseError): string {

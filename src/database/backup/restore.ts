@@ -15,6 +15,8 @@ export interface RestoredBackup {
   readonly program_version: string;
   readonly sha256: string;
   readonly rows: number;
+  /** Foreign keys that not all rows keep; none unless that was accepted. */
+  readonly broken: readonly string[];
 }
 
 type Fill = NonNullable<OpenOptions['fill']>;
@@ -24,6 +26,8 @@ interface RestoreOptions<Opened> {
   readonly auditLine: (
     backup: Pick<Manifest, 'created_at'> & { readonly sha256: string },
   ) => Statement;
+  /** Takes rows as they are, although they contradict each other: to save what can be saved. */
+  readonly acceptUnsound?: boolean | undefined;
   /** Opens the database: calls `fill` while it is empty, then brings it up to date. */
   readonly open: (fill: Fill) => Promise<Opened>;
 }
@@ -34,7 +38,7 @@ interface RestoreOptions<Opened> {
  */
 export async function restoreBackup<Opened>(
   source: Readable,
-  { auditLine, open }: RestoreOptions<Opened>,
+  { auditLine, acceptUnsound, open }: RestoreOptions<Opened>,
 ): Promise<[Opened, RestoredBackup]> {
   const backup = await BackupReader.open(source);
   try {
@@ -43,9 +47,10 @@ export async function restoreBackup<Opened>(
     let restored: RestoredBackup | undefined;
     const opened = await open(async (target, signal) => {
       const lineOf = ({ sha256 }: { readonly sha256: string }) => auditLine({ created_at, sha256 });
-      const { tables, sha256 } = await loadBackup({ ...target, auditLine: lineOf, signal }, backup);
+      const options = { ...target, auditLine: lineOf, acceptUnsound, signal };
+      const { tables, sha256, broken } = await loadBackup(options, backup);
       const rows = tables.reduce((total, table) => total + table.rows, 0);
-      restored = { created_at, program_version, sha256, rows };
+      restored = { created_at, program_version, sha256, rows, broken };
     });
     if (restored === undefined) throw new Error('nothing was restored');
     return [opened, restored];
