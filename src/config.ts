@@ -65,6 +65,24 @@ export const settings = {
     default: 'none',
     meaning: 'Addresses and CIDR ranges, by comma, whose `X-Forwarded-For` is believed.',
   },
+  backupDir: {
+    variable: 'TALLYBOOK_BACKUP_DIR',
+    flag: '--backup-dir',
+    default: 'off',
+    meaning: 'A folder for a backup each day, each restored and verified. On one node only.',
+  },
+  backupAt: {
+    variable: 'TALLYBOOK_BACKUP_AT',
+    flag: '--backup-at',
+    default: '03:00',
+    meaning: 'When, by the clock and the time zone of the machine.',
+  },
+  backupKeep: {
+    variable: 'TALLYBOOK_BACKUP_KEEP',
+    flag: '--keep',
+    default: '14',
+    meaning: 'How many of these backups stay.',
+  },
   logLevel: {
     variable: 'TALLYBOOK_LOG_LEVEL',
     default: 'info',
@@ -107,6 +125,14 @@ export type Storage =
       readonly migrateUrl: string | undefined;
     };
 
+/** The backups that the service takes by itself. */
+export interface Backups {
+  /** Absolute. */
+  readonly directory: string;
+  readonly at: { readonly hour: number; readonly minute: number };
+  readonly keep: number;
+}
+
 export interface Config {
   readonly storage: Storage;
   readonly host: string;
@@ -117,6 +143,8 @@ export interface Config {
   readonly publicUrl: string | undefined;
   readonly secret: string | undefined;
   readonly trustedProxies: readonly string[];
+  /** Undefined: the service takes none. */
+  readonly backups: Backups | undefined;
   readonly logLevel: LogLevel;
   /** Undefined: no metrics are served. */
   readonly metricsPort: number | undefined;
@@ -130,6 +158,9 @@ export interface Flags {
   readonly port?: string | undefined;
   readonly tlsCert?: string | undefined;
   readonly tlsKey?: string | undefined;
+  readonly backupDir?: string | undefined;
+  readonly backupAt?: string | undefined;
+  readonly keep?: string | undefined;
 }
 
 /** A wrong flag, argument or setting: exit code 2. */
@@ -156,9 +187,16 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     publicUrl: publicUrl === undefined ? undefined : originOf(publicUrl),
     secret: variable('secret'),
     trustedProxies: proxiesOf(variable('trustedProxies') ?? ''),
+    backups: backupsOf(flags, variable),
     logLevel: logLevelOf(variable('logLevel') ?? settings.logLevel.default),
     metricsPort: metricsPort === undefined ? undefined : portOf('metricsPort', metricsPort),
   };
+}
+
+/** Of a private server in a directory, whatever database the environment names. */
+export function privateConfig(directory: string): Config {
+  const { variable } = settings.postgresBin;
+  return readConfig({ data: directory }, { [variable]: process.env[variable] });
 }
 
 function storageOf(flags: Flags, variable: (name: SettingName) => string | undefined): Storage {
@@ -197,6 +235,18 @@ function storageOf(flags: Flags, variable: (name: SettingName) => string | undef
   };
 }
 
+/** For a command on this storage, as a process of its own: all variables, with these changed. */
+export function environmentFor(storage: Storage): Environment {
+  const isPrivate = storage.kind === 'private';
+  return {
+    ...process.env,
+    [settings.data.variable]: isPrivate ? storage.dataDirectory : '',
+    [settings.postgresBin.variable]: (isPrivate && storage.binDirectory) || '',
+    [settings.databaseUrl.variable]: isPrivate ? '' : storage.databaseUrl,
+    [settings.migrateUrl.variable]: (!isPrivate && storage.migrateUrl) || '',
+  };
+}
+
 /** The value is not repeated in the message: it holds a password. */
 function postgresUrl(name: SettingName, value: string): string {
   const protocol = URL.canParse(value) ? new URL(value).protocol : '';
@@ -208,6 +258,28 @@ function portOf(name: SettingName, value: string): number {
   const port = /^[0-9]{1,5}$/.test(value) ? Number(value) : -1;
   if (port < 0 || port > 65_535) throw wrong(name, 'a number from 0 to 65535');
   return port;
+}
+
+function backupsOf(
+  flags: Flags,
+  variable: (name: SettingName) => string | undefined,
+): Backups | undefined {
+  const directory = flags.backupDir ?? variable('backupDir');
+  const at = flags.backupAt ?? variable('backupAt');
+  const keep = flags.keep ?? variable('backupKeep');
+  if (directory === undefined) {
+    if (at === undefined && keep === undefined) return undefined;
+    throw new UsageError(`${namesOf('backupDir')} is missing: without it there are no backups`);
+  }
+  const time = /^([01][0-9]|2[0-3]):([0-5][0-9])$/.exec(at ?? settings.backupAt.default);
+  if (time === null) throw wrong('backupAt', 'a time of day such as 03:00');
+  const count = /^[1-9][0-9]{0,3}$/.test(keep ?? '') ? Number(keep) : undefined;
+  if (keep !== undefined && count === undefined) throw wrong('backupKeep', 'from 1 to 9999');
+  return {
+    directory: resolve(directory),
+    at: { hour: Number(time[1]), minute: Number(time[2]) },
+    keep: count ?? Number(settings.backupKeep.default),
+  };
 }
 
 function tlsOf(cert: string | undefined, key: string | undefined): Config['tls'] {

@@ -10,11 +10,14 @@ import type { Logger } from 'pino';
 import { denialOf } from './access/audit/denials.ts';
 import { migrationLine } from './access/audit/operator-entry.ts';
 import { createService, endpoints, type Service } from './app.ts';
-import { type Config, namesOf } from './config.ts';
+import { takeProvenBackup } from './backups/command.ts';
+import { DailyBackups } from './backups/daily.ts';
+import { BackupFolder } from './backups/folder.ts';
+import { type Backups, type Config, environmentFor, namesOf, type Storage } from './config.ts';
 import { limits } from './core/limits.ts';
 import type { FailureKind } from './core/statement.ts';
 import { openStore, type Store } from './database/open.ts';
-import { type Certificate, readCertificate, watchCertificate } from './http/certificate.ts';
+import { Certificate } from './http/certificate.ts';
 import { Metrics } from './http/metrics.ts';
 import { createServer, type HttpServer } from './http/server.ts';
 import { sitesOf } from './http/sites.ts';
@@ -55,7 +58,8 @@ export async function start(
   const parts = {
     ...{ config, log, metrics, linesLost },
     // Before anything has started: a wrong file is a wrong setting.
-    certificate: config.tls && readCertificate(config.tls),
+    certificate: config.tls && new Certificate(config.tls),
+    backups: config.backups && dailyBackups(config.backups, config.storage, log),
   };
   const onFailure = (kind: FailureKind) => metrics.countDatabaseFailure(kind);
   const store = await openStore(config, log, {
@@ -73,6 +77,7 @@ export async function start(
       throw error;
     }
     setReady();
+    parts.backups?.start();
     return running;
   } catch (error) {
     await store.close();
@@ -85,13 +90,15 @@ interface Parts {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly certificate: Certificate | undefined;
+  readonly backups: DailyBackups | undefined;
   readonly linesLost: () => number;
 }
 
 async function serveStore(
   store: Store,
-  { config, log, metrics, certificate, linesLost }: Parts,
+  parts: Parts,
 ): Promise<{ readonly running: Running; setReady(): void }> {
+  const { config, log, metrics, certificate, backups, linesLost } = parts;
   const { database, secret } = store;
   const service = createService({
     database,
@@ -102,6 +109,7 @@ async function serveStore(
   const queued = () => service.dispatcher.queued;
   metrics.read({ queued, connections: database.usage, linesLost });
   const state = { isReady: false };
+  const isReady = async () => state.isReady && (await store.isCurrent());
   const server: HttpServer = createServer({
     api: service.api,
     endpoints,
@@ -110,7 +118,7 @@ async function serveStore(
       server: (issuer) => service.oauthServer(issuer),
       failures: service.api.failures,
     }),
-    sites: sitesOf({ endpoints, isReady: async () => state.isReady && (await store.isCurrent()) }),
+    sites: sitesOf({ endpoints, isReady, details: () => detailsOf(parts) }),
     trustedProxies: config.trustedProxies,
     certificate,
     onRequest: (record) => {
@@ -122,15 +130,18 @@ async function serveStore(
   });
   const metricsServer = await listen(config, server, metrics);
   if (certificate) keepCertificate(server, certificate, metrics, log);
+  if (backups) exposeBackups(backups, metrics);
   const running: Running = {
     url: config.publicUrl ?? originOf(server),
     store,
     service,
     stop: async () => {
       state.isReady = false;
+      const backupsStopped = backups?.stop();
       const left = await drain(server);
       metricsServer?.close();
       await writeNotes(service, left, log);
+      await backupsStopped;
       await store.close();
     },
     abandon: () => store.abandon(),
@@ -141,6 +152,15 @@ async function serveStore(
   return { running, setReady };
 }
 
+/** What `/readyz` says beside its status: what anybody may know. */
+function detailsOf({ linesLost, certificate, backups }: Parts): object {
+  return {
+    log_lines_lost: linesLost(),
+    ...(certificate && { certificate_ends: certificate.validTo.toISOString() }),
+    ...(backups && { backup: backupDetails(backups) }),
+  };
+}
+
 /** Uses a renewed certificate, and tells when the one in use ends. */
 function keepCertificate(
   server: HttpServer,
@@ -148,17 +168,43 @@ function keepCertificate(
   metrics: Metrics,
   log: Logger,
 ): void {
-  let { validTo } = certificate;
   const help = 'When the TLS certificate in use ends, in seconds since 1970.';
-  metrics.expose('tallybook_certificate_end_seconds', help, () => validTo.getTime() / 1_000);
-  watchCertificate(server.fastify.server, certificate, {
+  const end = () => certificate.validTo.getTime() / 1_000;
+  metrics.expose('tallybook_certificate_end_seconds', help, end);
+  certificate.watch(server.fastify.server, {
     everyMs: limits.certificateLookInterval,
-    onChange: (renewed) => {
-      validTo = renewed.validTo;
-      log.info({ validTo }, 'using another TLS certificate');
+    onChange: () => {
+      log.info({ validTo: certificate.validTo }, 'using another TLS certificate');
     },
     onFailure: (err) => log.error({ err }, 'kept the TLS certificate: the new one is unusable'),
   });
+}
+
+/** @throws Error when nothing can be written to the folder. */
+function dailyBackups(backups: Backups, storage: Storage, log: Logger): DailyBackups {
+  const { directory, keep, at } = backups;
+  const folder = new BackupFolder(directory);
+  folder.prepare();
+  const { last, failure } = folder.state();
+  log.info({ directory, keep, at, last, failure }, 'taking a backup each day');
+  const environment = environmentFor(storage);
+  const take = (file: string, signal: AbortSignal) => takeProvenBackup(file, environment, signal);
+  return new DailyBackups({ folder, keep, at, take, log });
+}
+
+/** The reason of a failure is in the log and in `tallybook status`. */
+function backupDetails({ state: { last, failure } }: DailyBackups) {
+  return { last: last?.toISOString() ?? null, failed: failure !== undefined };
+}
+
+function exposeBackups(backups: DailyBackups, metrics: Metrics): void {
+  const age = 'Seconds since the last backup that was restored and verified; +Inf: there is none.';
+  metrics.expose('tallybook_backup_age_seconds', age, () => {
+    const { last } = backups.state;
+    return last === undefined ? Number.POSITIVE_INFINITY : (Date.now() - +last) / 1_000;
+  });
+  const failed = 'Whether the last try to take a backup failed.';
+  metrics.expose('tallybook_backup_failed', failed, () => (backups.state.failure ? 1 : 0));
 }
 
 /** @returns what serves the metrics, if anything does. Nothing listens when it throws. */

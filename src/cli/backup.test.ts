@@ -147,6 +147,7 @@ describe(`a backup of ${many} movements, taken while two services write`, () => 
           schema_version: expect.any(Number),
           rows: expect.any(Number),
           sha256: hash,
+          proof: null,
         });
         tell('backed up', begun);
       },

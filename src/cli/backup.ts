@@ -4,7 +4,7 @@
 import { createReadStream, mkdtempSync, rmSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
-import { readConfig, settings, UsageError } from '../config.ts';
+import { privateConfig, UsageError } from '../config.ts';
 import type { Draft } from '../database/backup/file.ts';
 import type { BackupReport } from '../database/backup/write.ts';
 import type { Server } from '../database/open.ts';
@@ -27,8 +27,8 @@ export function defineBackup(program: Command): void {
     .argument('<file>', 'the file; one of this name is replaced at the end. "-": standard output')
     .option(
       '--verify',
-      'restore it beside the file, in a database of its own, and verify that. Exit code 1 when it ' +
-        'is not sound: it is then named <file>.unsound, and an earlier <file> stays',
+      'restore it beside the file, in a database of its own, and verify that. Exit code 1 when ' +
+        'it is not sound: it is then named <file>.unsound, and an earlier <file> stays',
     )
     .action(backup);
 }
@@ -91,10 +91,9 @@ async function prove(file: string): Promise<Proof> {
   const directory = mkdtempSync(`${file}.proof-`);
   const remove = () => rmSync(directory, { recursive: true, force: true });
   process.once('exit', remove);
-  const { variable } = settings.postgresBin;
-  const config = readConfig({ data: directory }, { [variable]: process.env[variable] });
+  const config = privateConfig(directory);
   try {
-    const restoration = await restoreFrom(createReadStream(file), {
+    const restoration = await restoreFrom(() => createReadStream(file), {
       open: (options) =>
         withConfig(config, checked, {
           ...options,

@@ -41,7 +41,7 @@ type Checked = Awaited<ReturnType<typeof checked>>;
 
 async function restore(file: string, flags: RestoreFlags): Promise<void> {
   const { acceptUnsound } = flags;
-  const restoration = await restoreFrom(sourceOf(file), {
+  const restoration = await restoreFrom(() => sourceOf(file), {
     acceptUnsound,
     open: (options) => withStore(flags, checked, options),
   });
@@ -59,12 +59,12 @@ interface RestoreOptions {
 
 /** @throws Error when nothing was restored. */
 export async function restoreFrom(
-  source: Readable,
+  source: () => Readable,
   { acceptUnsound, open }: RestoreOptions,
 ): Promise<Restoration> {
   const { restoreBackup } = await import('../database/backup/restore.ts');
   const { operatorLine } = await import('../access/audit/operator-entry.ts');
-  const [found, restored] = await restoreBackup(source, {
+  const [found, restored] = await restoreBackup(source(), {
     auditLine: ({ created_at, sha256 }) =>
       operatorLine({ action: 'database.restore', created_at, sha256 }),
     acceptUnsound,

@@ -14,6 +14,9 @@ interface ServeFlags extends CommonFlags {
   readonly port?: string;
   readonly tlsCert?: string;
   readonly tlsKey?: string;
+  readonly backupDir?: string;
+  readonly backupAt?: string;
+  readonly keep?: string;
   readonly demo?: boolean;
 }
 
@@ -27,6 +30,9 @@ export function defineServe(program: Command): void {
     .option('--port <port>', 'the port to listen on, 0 for a free one (default: 8080)')
     .option('--tls-cert <file>', 'a certificate (PEM), to speak HTTPS; read again when it changes')
     .option('--tls-key <file>', 'the key of that certificate (PEM)')
+    .option('--backup-dir <folder>', 'take a backup into it each day, restore it and verify it')
+    .option('--backup-at <time>', 'when, by the clock of this machine (default: 03:00)')
+    .option('--keep <count>', 'how many of these backups stay (default: 14)')
     .option('--demo', 'fill a new data directory with a demo merchant')
     .action(serve);
 }

@@ -48,6 +48,9 @@ export const limits = {
   connectionsCheckInterval: 2_000,
   /** How often the files of a certificate are looked at. A renewal is done days before its end. */
   certificateLookInterval: 10_000,
+  /** How often it is asked whether a backup is due, and how long after a failed one the next is. */
+  backupLookInterval: 20_000,
+  backupRetryInterval: 3_600_000,
   /** Longer than the 60 s after which common proxies drop an idle upstream connection. */
   keepAliveTimeout: 65_000,
   /**

@@ -13,7 +13,7 @@ import {
   writeCertificate,
 } from '../../test/kit/certificates.ts';
 import { endpoints } from '../app.ts';
-import { type Certificate, readCertificate, watchCertificate } from './certificate.ts';
+import { Certificate } from './certificate.ts';
 import type { Api } from './pipeline.ts';
 import { createServer, type HttpServer } from './server.ts';
 import { sitesOf } from './sites.ts';
@@ -22,14 +22,14 @@ const directory = mkdtempSync(join(tmpdir(), 'tallybook-tls-'));
 const files = { cert: join(directory, 'cert.pem'), key: join(directory, 'key.pem') };
 const first = makeCertificate(30);
 const second = makeCertificate(60);
-const changes: Certificate[] = [];
+const changes: Date[] = [];
 const failures: string[] = [];
 let server: HttpServer;
 let port: number;
 
 beforeAll(async () => {
   writeCertificate(first, files);
-  const certificate = readCertificate(files);
+  const certificate = new Certificate(files);
   server = createServer({
     // No page asks anything of it.
     api: {} as Api,
@@ -42,9 +42,9 @@ beforeAll(async () => {
   });
   await server.fastify.listen({ host: '127.0.0.1', port: 0 });
   port = (server.fastify.server.address() as AddressInfo).port;
-  watchCertificate(server.fastify.server, certificate, {
+  certificate.watch(server.fastify.server, {
     everyMs: 20,
-    onChange: (renewed) => changes.push(renewed),
+    onChange: () => changes.push(certificate.validTo),
     onFailure: (error) => failures.push(String(error)),
   });
 });
@@ -107,7 +107,7 @@ describe('files that change', () => {
   test('are used once they do, without a restart', async () => {
     writeCertificate({ key: second.key }, files);
     await vi.waitFor(() => expect(changes).toHaveLength(1), 10_000);
-    expect(changes[0]?.validTo).toEqual(second.validTo);
+    expect(changes).toEqual([second.validTo]);
     const answer = await ask('/healthz', second);
     expect([answer.status, answer.ends]).toEqual([200, second.validTo.getTime()]);
     await expect(ask('/healthz', first)).rejects.toThrow(/self-signed|certificate/);
@@ -123,11 +123,11 @@ describe('files that change', () => {
 
 test('files that are no certificate and its key are refused, by their names', () => {
   const others = { cert: join(directory, 'other.pem'), key: join(directory, 'other-key.pem') };
-  expect(() => readCertificate(others)).toThrow(`cannot read ${others.cert}: ENOENT`);
+  expect(() => new Certificate(others)).toThrow(`cannot read ${others.cert}: ENOENT`);
   writeCertificate({ cert: first.cert, key: second.key }, others);
-  expect(() => readCertificate(others)).toThrow(
+  expect(() => new Certificate(others)).toThrow(
     `${others.cert} and ${others.key} are not a certificate and its key in PEM form`,
   );
   writeCertificate({ cert: 'no certificate', key: first.key }, others);
-  expect(() => readCertificate(others)).toThrow('not a certificate and its key');
+  expect(() => new Certificate(others)).toThrow('not a certificate and its key');
 });

@@ -13,20 +13,73 @@ export interface CertificateFiles {
   readonly key: string;
 }
 
-export interface Certificate {
-  readonly files: CertificateFiles;
+interface Watching {
+  readonly everyMs: number;
+  /** The certificate has changed, and is used from now on. */
+  onChange(): void;
+  /** The files changed and are of no use. The certificate before stays in use. */
+  onFailure(error: unknown): void;
+}
+
+interface Pair {
   readonly cert: Buffer;
   readonly key: Buffer;
   readonly validTo: Date;
 }
 
-/** @throws Error saying which file cannot be read, or why the two are of no use together. */
-export function readCertificate(files: CertificateFiles): Certificate {
+/** The one in use. */
+export class Certificate {
+  readonly #files: CertificateFiles;
+  #pair: Pair;
+
+  /** @throws Error saying which file cannot be read, or why the two are of no use together. */
+  constructor(files: CertificateFiles) {
+    this.#files = files;
+    this.#pair = readPair(files);
+  }
+
+  get cert(): Buffer {
+    return this.#pair.cert;
+  }
+
+  get key(): Buffer {
+    return this.#pair.key;
+  }
+
+  get validTo(): Date {
+    return this.#pair.validTo;
+  }
+
+  /**
+   * Looks at intervals whether the files hold something else, because a renewal may replace files,
+   * links or folders. Connections that are open keep their certificate. It ends with the process.
+   */
+  watch(server: Server, { everyMs, onChange, onFailure }: Watching): void {
+    if (!(server instanceof SecureServer)) throw new Error('the server speaks no TLS');
+    let seen = sumOf(this.#files);
+    const look = () => {
+      const sum = sumOf(this.#files);
+      if (sum === seen) return;
+      seen = sum;
+      try {
+        const pair = readPair(this.#files);
+        server.setSecureContext(pair);
+        this.#pair = pair;
+        onChange();
+      } catch (error) {
+        onFailure(error);
+      }
+    };
+    setInterval(look, everyMs).unref();
+  }
+}
+
+function readPair(files: CertificateFiles): Pair {
   const cert = read(files.cert);
   const key = read(files.key);
   try {
     createSecureContext({ cert, key });
-    return { files, cert, key, validTo: new Date(new X509Certificate(cert).validTo) };
+    return { cert, key, validTo: new Date(new X509Certificate(cert).validTo) };
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new Error(
@@ -43,41 +96,6 @@ function read(path: string): Buffer {
     const code = cause instanceof Error && 'code' in cause ? cause.code : 'unknown';
     throw new Error(`cannot read ${path}: ${code}`, { cause });
   }
-}
-
-interface Watching {
-  readonly everyMs: number;
-  /** This one is used from now on. */
-  onChange(certificate: Certificate): void;
-  /** The files changed and are of no use. The certificate before stays in use. */
-  onFailure(error: unknown): void;
-}
-
-/**
- * Looks at intervals whether the files hold something else, because a renewal may replace files,
- * links or folders. Connections that are open keep their certificate. It ends with the process.
- */
-export function watchCertificate(
-  server: Server,
-  first: Certificate,
-  { everyMs, onChange, onFailure }: Watching,
-): void {
-  if (!(server instanceof SecureServer)) throw new Error('the server has no certificate');
-  const { files } = first;
-  let seen = sumOf(files);
-  const look = () => {
-    const sum = sumOf(files);
-    if (sum === seen) return;
-    seen = sum;
-    try {
-      const certificate = readCertificate(files);
-      server.setSecureContext(certificate);
-      onChange(certificate);
-    } catch (error) {
-      onFailure(error);
-    }
-  };
-  setInterval(look, everyMs).unref();
 }
 
 /** Of what both files hold; one that cannot be read has a sum as well. */

@@ -14,6 +14,8 @@ export interface SitesOptions {
   readonly endpoints: readonly Endpoint[];
   /** Whether the database answers, its migrations are current, and the service is not stopping. */
   isReady(): Promise<boolean>;
+  /** What else `/readyz` says; anybody may read it. */
+  details?(): object;
 }
 
 export function sitesOf(options: SitesOptions): readonly Site[] {
@@ -49,10 +51,10 @@ function page(path: string, type: string, body: string, policy?: string): Site {
   return { path, answer: async () => answer };
 }
 
-async function readiness({ isReady }: SitesOptions) {
+async function readiness({ isReady, details }: SitesOptions) {
   const ready = await isReady().catch(() => false);
   if (!ready) throw new Problem('service_unavailable', { headers: { 'Retry-After': '1' } });
-  return { status: 200, type: jsonType, body: '{"status":"ready"}' };
+  return { status: 200, type: jsonType, body: JSON.stringify({ status: 'ready', ...details?.() }) };
 }
 
 const referencePage = `<!doctype html>
