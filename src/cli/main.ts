@@ -17,6 +17,7 @@ import { defineMerchant } from './merchant.ts';
 import { defineMigrate } from './migrate.ts';
 import { defineRestore } from './restore.ts';
 import { defineServe } from './serve.ts';
+import { defineStatus } from './status.ts';
 import { defineToken } from './token.ts';
 import { defineVerify } from './verify.ts';
 import { programVersion } from './version.ts';
@@ -53,6 +54,7 @@ function program(): Command {
     .addHelpText('after', '\nExample:\n  $ tallybook serve --data ./data --demo');
   for (const define of [
     defineServe,
+    defineStatus,
     defineMigrate,
     defineBackup,
     defineRestore,

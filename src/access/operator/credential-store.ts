@@ -240,6 +240,22 @@ export function listCredentials(
   };
 }
 
+/** Personal access tokens that end soon, the first to end first. */
+export function listEndingCredentials(
+  merchant: MerchantId,
+  withinSeconds: number,
+): Statement<CredentialRecord> {
+  return {
+    name: 'list_ending_credentials',
+    text: `${credentialRecord}
+      where c.merchant_id = $1 and c.kind = 'personal_access_token' and not c.is_operator
+        and c.revoked_at is null and newest.expires_at > now()
+        and newest.expires_at <= now() + make_interval(secs => $2)
+      order by newest.expires_at, c.id`,
+    values: [merchant, withinSeconds],
+  };
+}
+
 /** The built-in credential of a merchant that commands act as. */
 export function findOperator(merchantId: string): Statement<OperatorRow> {
   return {

@@ -20,6 +20,7 @@ import {
   insertToken,
   type LocationGrant,
   listCredentials,
+  listEndingCredentials,
   lockLiveCredential,
   revokeCredential,
   setGrant,
@@ -64,6 +65,15 @@ export async function createCredential(
 /** All credentials of a merchant, the oldest first. */
 export function allCredentials(reader: Reader, merchant: MerchantId): AsyncGenerator<Credential> {
   return allRows(reader, (after, limit) => listCredentials(merchant, after, limit));
+}
+
+/** Personal access tokens that end within so many seconds, the first to end first. */
+export function endingCredentials(
+  reader: Reader,
+  merchant: MerchantId,
+  withinSeconds: number,
+): Promise<readonly Credential[]> {
+  return reader.query(listEndingCredentials(merchant, withinSeconds));
 }
 
 /** @throws Problem not_found */
