@@ -73,8 +73,8 @@ async function kill(scenario: Scenario, exchange: string, when: When): Promise<v
     return fault;
   };
   const ask = () => environment.send(serving.api.as(environment.token), write);
-  const unanswered = await ask().catch((error: Error) => error.message);
-  expect([what, unanswered]).toEqual([what, 'fetch failed']);
+  const unanswered = await ask().catch((error: NodeJS.ErrnoException) => error.code);
+  expect([what, unanswered]).toEqual([what, 'ECONNRESET']);
   await serving.end('SIGKILL');
   serving = next;
   starting = start();
