@@ -24,39 +24,43 @@ const codings = Object.keys(encoders) as Coding[];
 const kept = new WeakMap<Buffer, Map<Coding, Promise<Buffer>>>();
 
 /**
- * Not: answers of OAuth's routes, because their pages hold a form's secret beside what the caller
- * sent, and the length would give it away piece by piece (BREACH); and answers with an ETag, which
- * names their exact bytes (RFC 9110, section 8.8.3).
+ * The coding to send an answer in, or none; says with `Vary` where it could be another one. None
+ * for answers of OAuth's routes, because their pages hold a form's secret beside what the caller
+ * sent, and the length would give it away piece by piece (BREACH); none for answers with an ETag,
+ * which names their exact bytes (RFC 9110, section 8.8.3).
  */
-export function isCompressible(
-  { method, routeOptions }: FastifyRequest,
+export function codingOf(
+  { method, headers, routeOptions }: FastifyRequest,
   reply: FastifyReply,
   payload: unknown,
-): payload is string | Buffer {
-  return (
+): Coding | undefined {
+  const isCompressible =
     (method === 'GET' || method === 'HEAD') &&
     reply.statusCode === 200 &&
     routeOptions.config.isOAuth !== true &&
     !reply.hasHeader('ETag') &&
-    (typeof payload === 'string' || Buffer.isBuffer(payload)) &&
-    payload.length >= worthwhileBytes
-  );
+    isWhole(payload) &&
+    payload.length >= worthwhileBytes;
+  if (!isCompressible) return undefined;
+  void reply.header('Vary', 'Accept-Encoding');
+  return negotiate(headers['accept-encoding'] ?? '', codings) ?? undefined;
 }
 
-/** @returns the payload in a coding that the client accepts, or as it is; sets the headers. */
+/** @returns the payload in that coding. */
 export async function compress(
-  request: FastifyRequest,
   reply: FastifyReply,
-  payload: string | Buffer,
-): Promise<string | Buffer> {
-  void reply.header('Vary', 'Accept-Encoding');
-  const coding = negotiate(request.headers['accept-encoding'] ?? '', codings);
-  if (coding === null) return payload;
+  payload: unknown,
+  coding: Coding,
+): Promise<unknown> {
+  if (!isWhole(payload)) return payload;
   void reply.header('Content-Encoding', coding);
   return typeof payload === 'string'
     ? encoders[coding](Buffer.from(payload))
     : compressedOnce(payload, coding);
 }
+
+const isWhole = (payload: unknown): payload is string | Buffer =>
+  typeof payload === 'string' || Buffer.isBuffer(payload);
 
 function compressedOnce(payload: Buffer, coding: Coding): Promise<Buffer> {
   const versions = kept.get(payload) ?? new Map<Coding, Promise<Buffer>>();

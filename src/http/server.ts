@@ -10,7 +10,7 @@ import { limits } from '../core/limits.ts';
 import type { Principal } from '../core/principal.ts';
 import { Problem, retryLater } from '../core/problem.ts';
 import type { Certificate } from './certificate.ts';
-import { compress, isCompressible } from './compression.ts';
+import { codingOf, compress } from './compression.ts';
 import { type Api, apiPrefix, type Handler, handlerOf } from './pipeline.ts';
 import type { LimitHeaders } from './rate-limit.ts';
 import { commonHeaders, problemOf, sendProblem, sendSuccess } from './respond.ts';
@@ -179,8 +179,9 @@ function takeOverRequests(
   app.addHook('onSend', (request, reply, payload, done) => {
     if (request.limitHeaders !== undefined) void reply.headers(request.limitHeaders);
     if (state.isDraining) void reply.header('Connection', 'close');
-    if (!isCompressible(request, reply, payload)) done(null, payload);
-    else compress(request, reply, payload).then((bytes) => done(null, bytes), done);
+    const coding = codingOf(request, reply, payload);
+    if (coding === undefined) done(null, payload);
+    else compress(reply, payload, coding).then((bytes) => done(null, bytes), done);
   });
   app.addHook('onResponse', (request, reply, done) => {
     // An answer that did not pass the hook above has no `Connection: close`.
