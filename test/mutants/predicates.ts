@@ -153,6 +153,7 @@ const suites: readonly (readonly [string, readonly string[]])[] = [
   ['src/inventory/verify-store.ts', [verify]],
   ['src/access/store.ts', [mirror, accessMirror]],
   ['src/access/', [accessMirror]],
+  ['src/oauth/', [accessMirror, mirror]],
   ['db/', [mirror, accessMirror, 'src/inventory/ledger.test.ts']],
   ['src/', [mirror]],
 ];
