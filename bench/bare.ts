@@ -44,6 +44,7 @@ async function serveRoute(answer: string): Promise<string> {
       merchantId: undefined,
       credentialId: undefined,
       address: undefined,
+      replayed: false,
       problem: undefined,
       oauthError: undefined,
       applicationId: undefined,

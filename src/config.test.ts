@@ -74,6 +74,7 @@ describe('the other settings', () => {
       secret: undefined,
       trustedProxies: [],
       logLevel: settings.logLevel.default,
+      logAddresses: true,
       metricsPort: undefined,
     });
   });
@@ -86,6 +87,7 @@ describe('the other settings', () => {
       TALLYBOOK_SECRET: 'kept by the operator',
       TALLYBOOK_TRUSTED_PROXIES: '10.0.0.0/8, ::1',
       TALLYBOOK_LOG_LEVEL: 'warn',
+      TALLYBOOK_LOG_ADDRESSES: 'off',
       TALLYBOOK_METRICS_PORT: '9090',
       TALLYBOOK_POSTGRES_BIN: '/opt/postgresql/bin',
     };
@@ -98,6 +100,7 @@ describe('the other settings', () => {
       secret: 'kept by the operator',
       trustedProxies: ['10.0.0.0/8', '::1'],
       logLevel: 'warn',
+      logAddresses: false,
       metricsPort: 9090,
     });
   });
@@ -118,6 +121,7 @@ describe('the other settings', () => {
     ['TALLYBOOK_TRUSTED_PROXIES', '10.0.0.0/33'],
     ['TALLYBOOK_TRUSTED_PROXIES', 'proxy.example.com'],
     ['TALLYBOOK_LOG_LEVEL', 'loud'],
+    ['TALLYBOOK_LOG_ADDRESSES', 'yes'],
   ])('%s=%s is refused by name', (variable, value) => {
     expect(() => readConfig({}, { [variable]: value })).toThrow(variable);
   });

@@ -88,6 +88,11 @@ export const settings = {
     default: 'info',
     meaning: 'trace, debug, info, warn, error, fatal or silent.',
   },
+  logAddresses: {
+    variable: 'TALLYBOOK_LOG_ADDRESSES',
+    default: 'on',
+    meaning: 'on or off: whether the line of a request has the address of the client.',
+  },
   metricsPort: {
     variable: 'TALLYBOOK_METRICS_PORT',
     default: 'off',
@@ -146,6 +151,8 @@ export interface Config {
   /** Undefined: the service takes none. */
   readonly backups: Backups | undefined;
   readonly logLevel: LogLevel;
+  /** Whether the log has the addresses of clients. */
+  readonly logAddresses: boolean;
   /** Undefined: no metrics are served. */
   readonly metricsPort: number | undefined;
 }
@@ -189,6 +196,7 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     trustedProxies: proxiesOf(variable('trustedProxies') ?? ''),
     backups: backupsOf(flags, variable),
     logLevel: logLevelOf(variable('logLevel') ?? settings.logLevel.default),
+    logAddresses: logAddressesOf(variable('logAddresses') ?? settings.logAddresses.default),
     metricsPort: metricsPort === undefined ? undefined : portOf('metricsPort', metricsPort),
   };
 }
@@ -321,6 +329,11 @@ function logLevelOf(value: string): LogLevel {
   const level = logLevels.find((known) => known === value);
   if (level === undefined) throw wrong('logLevel', `one of ${logLevels.join(', ')}`);
   return level;
+}
+
+function logAddressesOf(value: string): boolean {
+  if (value !== 'on' && value !== 'off') throw wrong('logAddresses', 'on or off');
+  return value === 'on';
 }
 
 function wrong(name: SettingName, expected: string): UsageError {

@@ -1,8 +1,10 @@
 // The log: one JSON line per request, by an allow-list of members. Never tokens, keys, names,
-// e-mail addresses, paths with IDs, or bodies. A line is written or counted as lost: no request
-// waits for it, and neither a full disk nor a reader that has stopped keeps the process.
+// e-mail addresses, paths with IDs, or bodies. Probes have a line at the level debug only. A line
+// is written or counted as lost: no request waits for it, and neither a full disk nor a reader that
+// has stopped keeps the process.
 
 import { write, writeSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { type Logger, pino } from 'pino';
 import type { RequestRecord } from './http/server.ts';
 
@@ -113,7 +115,9 @@ export class LogWriter {
 
 export function createLog(level: string, writer: LogWriter): Logger {
   const timestamp = () => `,"time":"${isoTime()}"`;
-  const log = pino({ level, base: null, timestamp, serializers: { err: shown } }, writer);
+  const serializers = { err: shown };
+  const formatters = { level: (label: string) => ({ level: label }) };
+  const log = pino({ level, base: null, timestamp, serializers, formatters }, writer);
   writer.onRecovery((lost) => log.warn({ lost }, 'lines were lost: nobody took them'));
   return log;
 }
@@ -123,26 +127,32 @@ export function createLog(level: string, writer: LogWriter): Logger {
  * for it, an eighth of a list's time, and this takes 0.4 µs.
  */
 export function logRequest(log: Logger, record: RequestRecord): void {
-  if (record.status >= 500) {
+  // A node that is not ready says why in a line of its own, once and not at each probe.
+  const isProbe = record.route === '/healthz' || record.route === '/readyz';
+  if (record.status >= 500 && !isProbe) {
     log.error({ ...membersOf(record), cause: causeOf(record.problem) }, 'request failed');
-  } else if (log.isLevelEnabled('info')) {
-    const stream: Pick<LogWriter, 'write'> = Reflect.get(log, pino.symbols.streamSym);
-    stream.write(requestLine(record));
+    return;
   }
+  const level = isProbe ? 'debug' : 'info';
+  if (!log.isLevelEnabled(level)) return;
+  const stream: Pick<LogWriter, 'write'> = Reflect.get(log, pino.symbols.streamSym);
+  stream.write(requestLine(record, level));
 }
 
 /** Methods, routes and IDs need no escapes; an application's ID may be what a caller sent. */
-function requestLine(record: RequestRecord): string {
+function requestLine(record: RequestRecord, level: string): string {
   const { merchantId, credentialId, applicationId, problem, oauthError } = record;
   const code = problem?.code ?? oauthError;
   const merchant = merchantId === undefined ? '' : `,"merchantId":"${merchantId}"`;
   const credential = credentialId === undefined ? '' : `,"credentialId":"${credentialId}"`;
+  const address = addressOf(record);
+  const from = address === undefined ? '' : `,"address":"${address}"`;
   const application =
     applicationId === undefined ? '' : `,"applicationId":${JSON.stringify(applicationId)}`;
   return (
-    `{"level":30,"time":"${isoTime()}","requestId":"${record.requestId}",` +
+    `{"level":"${level}","time":"${isoTime()}","requestId":"${record.requestId}",` +
     `"method":"${record.method}","route":"${record.route}","status":${record.status}` +
-    `${merchant}${credential}${application},"milliseconds":${millisecondsOf(record)}` +
+    `${merchant}${credential}${application}${from},"milliseconds":${millisecondsOf(record)}` +
     `${code === undefined ? '' : `,"code":${JSON.stringify(code)}`},"msg":"request"}\n`
   );
 }
@@ -156,10 +166,14 @@ function membersOf(record: RequestRecord): object {
     merchantId: record.merchantId,
     credentialId: record.credentialId,
     applicationId: record.applicationId,
+    address: addressOf(record),
     milliseconds: millisecondsOf(record),
     code: record.problem?.code ?? record.oauthError,
   };
 }
+
+/** A proxy may say that a request came from any text at all. */
+const addressOf = ({ address = '' }: RequestRecord) => (isIP(address) === 0 ? undefined : address);
 
 const millisecondsOf = ({ seconds }: RequestRecord) => Math.round(seconds * 10_000) / 10;
 

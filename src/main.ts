@@ -20,7 +20,7 @@ import { openStore, type Store } from './database/open.ts';
 import { Certificate } from './http/certificate.ts';
 import { Metrics } from './http/metrics.ts';
 import { createServer, type HttpServer } from './http/server.ts';
-import { sitesOf } from './http/sites.ts';
+import { programVersion, sitesOf } from './http/sites.ts';
 import { logRequest } from './log.ts';
 import { oauthRoutes } from './oauth/routes.ts';
 import { startPrivateServer } from './postgres/server.ts';
@@ -54,7 +54,7 @@ export async function start(
   log: Logger,
   { linesLost = () => 0, signal, beforeReady }: StartOptions = {},
 ): Promise<Running> {
-  const metrics = new Metrics();
+  const metrics = new Metrics(programVersion());
   const parts = {
     ...{ config, log, metrics, linesLost },
     // Before anything has started: a wrong file is a wrong setting.
@@ -107,9 +107,10 @@ async function serveStore(
     onUnrecorded: (denials) => log.warn({ denials }, 'ended without recording who was denied'),
   });
   const queued = () => service.dispatcher.queued;
-  metrics.read({ queued, connections: database.usage, linesLost });
   const state = { isReady: false };
   const isReady = async () => state.isReady && (await store.isCurrent());
+  const { usage: connections, connectionsMax } = database;
+  metrics.read({ queued, connections, connectionsMax, linesLost, isReady });
   const server: HttpServer = createServer({
     api: service.api,
     endpoints,
@@ -123,7 +124,7 @@ async function serveStore(
     certificate,
     onRequest: (record) => {
       metrics.observeRequest(record);
-      logRequest(log, record);
+      logRequest(log, config.logAddresses ? record : { ...record, address: undefined });
       const denial = denialOf(record);
       if (denial !== undefined) service.denials.note(denial);
     },

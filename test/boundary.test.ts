@@ -224,7 +224,7 @@ describe('the logs', () => {
   });
 
   test('are lines of known members only, for every request', async () => {
-    const forged = '%0a%7b%22level%22:60,%22forged%22:true%7d%0d%0a%1b[2J';
+    const forged = '%0a%7b%22level%22:%22fatal%22,%22forged%22:true%7d%0d%0a%1b[2J';
     await plain(`/${forged}`);
     await shop.api.get(`/customers/${forged}`);
     await shop.api.get(`/customers?q=${forged}`);
@@ -234,7 +234,7 @@ describe('the logs', () => {
     const members = new Set(lines().flatMap((line) => Object.keys(line)));
     const frame = ['level', 'time', 'msg'];
     const ofRequest = ['requestId', 'method', 'route', 'status', 'milliseconds', 'code', 'cause'];
-    const ofCaller = ['merchantId', 'credentialId', 'applicationId'];
+    const ofCaller = ['merchantId', 'credentialId', 'applicationId', 'address'];
     const ofDatabase = ['kind', 'sqlstate'];
     const known = [...frame, ...ofRequest, ...ofCaller, ...ofDatabase];
     expect([...members].filter((member) => !known.includes(member))).toEqual([]);
@@ -270,7 +270,7 @@ test('an unexpected error ends the process, and its line quotes no values', asyn
   );
   expect(ended).toMatchObject({ code: 70 });
   const line = JSON.parse(ended.stderr);
-  expect(line).toMatchObject({ level: 60, msg: 'unexpected error' });
+  expect(line).toMatchObject({ level: 'fatal', msg: 'unexpected error' });
   expect(JSON.stringify(line.err)).toContain('nobody caught it');
   expect(ended.stderr).not.toContain(canary);
 });

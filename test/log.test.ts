@@ -47,7 +47,9 @@ async function startWithLog(to: number): Promise<void> {
   descriptor = to;
   const port = await freePort();
   metricsUrl = `http://127.0.0.1:${port}/metrics`;
-  service = await startProcess(db, { TALLYBOOK_METRICS_PORT: String(port) }, { logTo: to });
+  // The cheapest requests are probes, which have a line at this level only.
+  const env = { TALLYBOOK_METRICS_PORT: String(port), TALLYBOOK_LOG_LEVEL: 'debug' };
+  service = await startProcess(db, env, { logTo: to });
 }
 
 /** A pipe without a reader, until a test opens it. */

@@ -1,5 +1,7 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Metrics } from '../src/http/metrics.ts';
+import { programVersion } from '../src/http/sites.ts';
 import type { Api } from './kit/api.ts';
 import { createTestDatabase, type TestDatabase } from './kit/database.ts';
 import { Given, type GivenCredential } from './kit/given.ts';
@@ -13,6 +15,22 @@ let api: Api;
 let location: string;
 let product: string;
 let metricsPort: number;
+let limited: GivenCredential;
+
+/** A request that met a limit, as the server tells of it. */
+const refusal = {
+  requestId: 'req_1',
+  method: 'GET',
+  route: '/api/v1/credential',
+  status: 429,
+  seconds: 0.001,
+  credentialId: undefined,
+  address: undefined,
+  replayed: false,
+  problem: undefined,
+  oauthError: undefined,
+  applicationId: undefined,
+};
 
 beforeAll(async () => {
   db = await createTestDatabase();
@@ -21,6 +39,9 @@ beforeAll(async () => {
   location = await given.location(merchant);
   product = await given.product(merchant);
   credential = await given.credential(merchant);
+  limited = await given.credential(await given.merchant());
+  const oneRequest = 'requests_per_minute = 1, request_burst = 1';
+  await db.sql(`update credentials set ${oneRequest} where id = $1`, [limited.id]);
   metricsPort = await freePort();
   service = await startProcess(db, { TALLYBOOK_METRICS_PORT: String(metricsPort) });
   api = service.api.as(credential.token);
@@ -62,7 +83,41 @@ describe('the log', () => {
       merchantId: credential.merchant,
       credentialId: credential.id,
     });
+    expect(line.level).toBe('info');
+    // The test's client says so, and its own address is a trusted proxy's.
+    expect(line.address).toBe('10.0.0.1');
     expect(line.milliseconds).toBeGreaterThan(0);
+  });
+
+  test('names the address that a trusted proxy forwards, and no other claim', async () => {
+    for (const [claim, seen] of [
+      ['203.0.113.7', '203.0.113.7'],
+      ['canary-address', undefined],
+    ] as const) {
+      const headers = { 'X-Forwarded-For': claim };
+      const answer = await api.get('/credential', { headers });
+      const id = answer.headers.get('x-request-id');
+      await expect.poll(() => lines().find((line) => line.requestId === id)).toBeDefined();
+      expect(lines().find((one) => one.requestId === id).address).toBe(seen);
+    }
+  });
+
+  test('names no address when the operator wants none', async () => {
+    const silent = await startProcess(db, { TALLYBOOK_LOG_ADDRESSES: 'off' });
+    await silent.api.get('/nothing', { token: credential.token });
+    await silent.api.get('/credential', { token: credential.token });
+    expect(await silent.end()).toBe(0);
+    expect(silent.log()).toContain('"route":"/api/v1/credential"');
+    expect(silent.log()).not.toContain('10.0.0.1');
+  });
+
+  test('has no line for a probe, but at the level debug', async () => {
+    await fetch(`${service.api.origin}/healthz`);
+    await fetch(`${service.api.origin}/readyz`);
+    const last = await api.get('/credential');
+    const id = last.headers.get('x-request-id');
+    await expect.poll(() => lines().find((line) => line.requestId === id)).toBeDefined();
+    expect(service.log()).not.toMatch(/healthz|readyz/);
   });
 
   test('never holds tokens, keys, names, e-mail addresses, filters or bodies', async () => {
@@ -85,7 +140,9 @@ describe('the log', () => {
     await expect.poll(() => service.log()).toContain('refuse_canary');
     expect(service.log()).not.toContain(canary);
     expect(service.log()).not.toContain(credential.token);
-    for (const line of lines()) expect(line.level, JSON.stringify(line)).toBeGreaterThan(0);
+    for (const line of lines()) {
+      expect(['info', 'warn', 'error'], JSON.stringify(line)).toContain(line.level);
+    }
   });
 });
 
@@ -100,6 +157,55 @@ describe('the metrics', () => {
     expect(text).toMatch(/tallybook_writes_queued 0/);
     expect(text).toMatch(/tallybook_database_connections\{state="total"\} [1-9]/);
     expect(text).not.toContain('canary');
+  });
+
+  test('count replays, conflicts of keys, and 429 by merchant', async () => {
+    const key = 'counted-key-0001';
+    const before = await metrics();
+    for (const name of ['Ada', 'Ada', 'Bob']) {
+      await api.post('/customers', { name, email: 'ada@example.com' }, { key });
+    }
+    for (let asked = 0; asked < 3; asked += 1) {
+      await api.get('/credential', { token: limited.token });
+    }
+    const text = await metrics();
+    const route = 'method="POST",route="/api/v1/customers"';
+    for (const name of ['tallybook_replays_total', 'tallybook_idempotency_conflicts_total']) {
+      const count = (said: string) => Number(said.split(`${name}{${route}} `)[1]?.split('\n')[0]);
+      expect(count(text), name).toBe((count(before) || 0) + 1);
+    }
+    expect(text).toContain(`tallybook_rate_limited_total{merchant="${limited.merchant}"} 2\n`);
+  });
+
+  test('say whether it is ready, which program it is, and its connections', async () => {
+    const text = await metrics();
+    expect(text).toMatch(/^tallybook_ready 1$/m);
+    expect(text).toContain(
+      `tallybook_build_info{version="${programVersion()}",node="${process.version}"} 1\n`,
+    );
+    const of = (name: string) => Number(text.match(new RegExp(`^${name} (\\d+)$`, 'm'))?.[1]);
+    expect(text).toMatch(/^tallybook_database_connections\{state="waiting"\} 0$/m);
+    const total = of('tallybook_database_connections\\{state="total"\\}');
+    expect(of('tallybook_database_connections_max')).toBeGreaterThanOrEqual(total);
+  });
+
+  test('name a hundred merchants that meet their limit, and sum up the others', async () => {
+    const counted = new Metrics('0.0.0');
+    const refused = (merchantId: string | undefined) =>
+      counted.observeRequest({ ...refusal, merchantId });
+    for (let n = 0; n < 103; n += 1) refused(`mer_${n}`);
+    refused('mer_0');
+    refused(undefined);
+    const text = await counted.registry.metrics();
+    for (const [name, count] of [
+      ['mer_0', 2],
+      ['mer_99', 1],
+      ['other', 3],
+      ['none', 1],
+    ]) {
+      expect(text).toContain(`tallybook_rate_limited_total{merchant="${name}"} ${count}\n`);
+    }
+    expect(text).not.toContain('mer_100');
   });
 
   test('are served on their own port alone', async () => {

@@ -37,6 +37,8 @@ export interface Database {
   readonly globalWriter: Writer;
   /** Connections in use, idle and waited for, for the metrics. */
   usage(): { readonly total: number; readonly idle: number; readonly waiting: number };
+  /** How many connections this may open. */
+  readonly connectionsMax: number;
   close(): Promise<void>;
 }
 
@@ -73,6 +75,7 @@ export function connectDatabase(options: ConnectOptions): Database {
       idle: sum((pool) => pool.idleCount),
       waiting: fair.waiting + reserve.waitingCount,
     }),
+    connectionsMax: sum((pool) => pool.options.max),
     close: async () => {
       // A connection to a server that does not answer never closes.
       const late = sleep(limits.closeTimeout, undefined, { ref: false });

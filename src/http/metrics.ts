@@ -1,15 +1,21 @@
 // What the service counts, for Prometheus: requests by route and status, latencies, batches, the
-// queue, connections and database failures. Routes are templates, so the labels stay few.
+// queue, connections and database failures. Routes are templates, and only the first merchants that
+// meet their limit are named, so the labels stay few.
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { RequestRecord } from './server.ts';
 
 const latencyBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
+/** Merchants that are named with the 429s they got; those of the others are counted together. */
+const namedMerchantsMax = 100;
+
 /** What is read at the moment somebody asks. */
 export interface Readings {
   queued(): number;
   connections(): { readonly total: number; readonly idle: number; readonly waiting: number };
+  readonly connectionsMax: number;
+  isReady(): Promise<boolean>;
   linesLost(): number;
 }
 
@@ -17,19 +23,30 @@ export class Metrics {
   readonly registry = new Registry();
   readonly #requests: Counter;
   readonly #latency: Histogram;
+  readonly #replays: Counter;
+  readonly #keyConflicts: Counter;
+  readonly #rateLimited: Counter;
+  readonly #namedMerchants = new Set<string>();
   readonly #batchCommands: Histogram;
   readonly #batchSeconds: Histogram;
   readonly #databaseFailures: Counter;
 
-  constructor() {
+  constructor(version: string) {
     const registers = [this.registry];
+    const counter = (name: string, help: string, labelNames: string[]) =>
+      new Counter({ name, help, labelNames, registers });
     collectDefaultMetrics({ register: this.registry });
-    this.#requests = new Counter({
-      name: 'tallybook_requests_total',
-      help: 'Requests answered.',
-      labelNames: ['method', 'route', 'status'],
+    new Gauge({
+      name: 'tallybook_build_info',
+      help: 'Always 1: its labels say which program runs.',
+      labelNames: ['version', 'node'],
       registers,
-    });
+    }).set({ version, node: process.version }, 1);
+    this.#requests = counter('tallybook_requests_total', 'Requests answered.', [
+      'method',
+      'route',
+      'status',
+    ]);
     this.#latency = new Histogram({
       name: 'tallybook_request_seconds',
       help: 'Time from the first byte of a request to the end of its answer.',
@@ -37,6 +54,22 @@ export class Metrics {
       buckets: latencyBuckets,
       registers,
     });
+    this.#replays = counter(
+      'tallybook_replays_total',
+      'Writes that were sent again with their key, and answered as the first time.',
+      ['method', 'route'],
+    );
+    this.#keyConflicts = counter(
+      'tallybook_idempotency_conflicts_total',
+      'Writes refused with 409 idempotency_key_reused: their key belongs to another request.',
+      ['method', 'route'],
+    );
+    this.#rateLimited = counter(
+      'tallybook_rate_limited_total',
+      'Requests refused with 429. merchant is "none" before authentication, and "other" ' +
+        'for those beyond the first hundred.',
+      ['merchant'],
+    );
     this.#batchCommands = new Histogram({
       name: 'tallybook_batch_commands',
       help: 'Writes per transaction.',
@@ -51,18 +84,27 @@ export class Metrics {
       buckets: latencyBuckets,
       registers,
     });
-    this.#databaseFailures = new Counter({
-      name: 'tallybook_database_failures_total',
-      help: 'Failures reported by the database or the connection to it.',
-      labelNames: ['kind'],
-      registers,
-    });
+    this.#databaseFailures = counter(
+      'tallybook_database_failures_total',
+      'Failures reported by the database or the connection to it.',
+      ['kind'],
+    );
   }
 
   observeRequest(record: RequestRecord): void {
     const { method, route } = record;
     this.#requests.inc({ method, route, status: String(record.status) });
     this.#latency.observe({ method, route }, record.seconds);
+    if (record.replayed) this.#replays.inc({ method, route });
+    if (record.problem?.code === 'idempotency_key_reused')
+      this.#keyConflicts.inc({ method, route });
+    if (record.status === 429) this.#rateLimited.inc({ merchant: this.#nameOf(record.merchantId) });
+  }
+
+  #nameOf(merchant: string | undefined): string {
+    if (merchant === undefined) return 'none';
+    if (this.#namedMerchants.size < namedMerchantsMax) this.#namedMerchants.add(merchant);
+    return this.#namedMerchants.has(merchant) ? merchant : 'other';
   }
 
   observeBatch(type: string, commands: number, seconds: number): void {
@@ -75,13 +117,13 @@ export class Metrics {
   }
 
   /** Adds a number that a part of the service has only when it is set up, such as a certificate. */
-  expose(name: string, help: string, read: () => number): void {
+  expose(name: string, help: string, read: () => number | Promise<number>): void {
     new Gauge({
       name,
       help,
       registers: [this.registry],
-      collect() {
-        this.set(read());
+      async collect() {
+        this.set(await read());
       },
     });
   }
@@ -89,6 +131,8 @@ export class Metrics {
   /** Adds what is kept elsewhere, once there is something to read. */
   read(readings: Readings): void {
     const registers = [this.registry];
+    const most = 'How many database connections this process may open.';
+    this.expose('tallybook_database_connections_max', most, () => readings.connectionsMax);
     new Gauge({
       name: 'tallybook_writes_queued',
       help: 'Writes that wait for their batch.',
@@ -116,6 +160,11 @@ export class Metrics {
         this.reset();
         this.inc(readings.linesLost());
       },
+    });
+    // Last, because it uses a connection: the numbers above are read before it asks for one.
+    const ready = 'Whether the service is ready, as /readyz says: 0 or 1.';
+    this.expose('tallybook_ready', ready, async () => {
+      return (await readings.isReady().catch(() => false)) ? 1 : 0;
     });
   }
 }

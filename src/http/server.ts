@@ -50,6 +50,8 @@ export interface RequestRecord {
   readonly credentialId: string | undefined;
   /** Where it came from, trusted proxies looked through. */
   readonly address: string | undefined;
+  /** Whether the answer repeats one that was given before. */
+  readonly replayed: boolean;
   readonly problem: Problem | undefined;
   readonly oauthError: string | undefined;
   readonly applicationId: string | undefined;
@@ -284,7 +286,7 @@ function withinDeadline(handler: Handler): Handler {
   };
 }
 
-function record(request: FastifyRequest, reply: { readonly statusCode: number }): RequestRecord {
+function record(request: FastifyRequest, reply: FastifyReply): RequestRecord {
   return {
     requestId: request.id,
     method: request.method,
@@ -294,6 +296,7 @@ function record(request: FastifyRequest, reply: { readonly statusCode: number })
     merchantId: request.caller?.merchant,
     credentialId: request.caller?.credentialId,
     address: request.ip,
+    replayed: reply.hasHeader('Idempotent-Replayed'),
     problem: request.problem,
     oauthError: request.oauthError,
     applicationId: request.applicationId ?? request.caller?.application?.id,
@@ -310,6 +313,7 @@ function rawRecord(problem: Problem, requestId: string): RequestRecord {
     merchantId: undefined,
     credentialId: undefined,
     address: undefined,
+    replayed: false,
     problem,
     oauthError: undefined,
     applicationId: undefined,
