@@ -41,7 +41,14 @@ export const pageSize = 50;
 
 export const namesOfOne = [
   ...['adjust-spread', 'adjust-64', 'adjust-one', 'create-customer', 'replay'],
-  ...['list-products', 'list-levels', 'filter-levels', 'list-movements'],
+  ...[
+    'list-products',
+    'list-products-br',
+    'list-products-gzip',
+    'list-levels',
+    'filter-levels',
+    'list-movements',
+  ],
   ...['get-product', 'get-movement', 'mixed', 'bare-route', 'bare-list'],
 ];
 export const namesOfMany = ['adjust-few-merchants', 'adjust-many-merchants'];
@@ -144,6 +151,11 @@ export async function casesOfOne({ served, raw }: Pair): Promise<Case[]> {
       },
     }),
     one('list-products', 'list 50 products', products),
+    ...(['br', 'gzip'] as const).map((coding) =>
+      one(`list-products-${coding}`, `list 50 products, ${coding}`, {
+        request: { ...products.request, coding },
+      }),
+    ),
     one('list-levels', 'list 50 levels', levels),
     one('filter-levels', 'levels of 100 products', await filteredLevels(raw)),
     one('list-movements', 'list 50 movements, newest first', movements),

@@ -19,6 +19,8 @@ export interface RequestTemplate {
   /** JSON in ASCII, for a POST, and its Idempotency-Key. */
   readonly body?: string;
   readonly key?: string;
+  /** The compression it asks for. */
+  readonly coding?: 'br' | 'gzip';
   /** What a good answer is: a movement recorded, a replay, or anything else. */
   readonly answer: 'movement' | 'replay' | 'other';
 }
@@ -116,9 +118,10 @@ function linesOf({ requests, callers }: LoadPlan): string {
     ...callers.map(({ token, location, productPrefix }) => [
       ...['caller', token, location, productPrefix],
     ]),
-    ...requests.map(({ weight, template: { method, path, key = '', body = '' } }) => [
-      ...['request', weight, method, path, key, body],
-    ]),
+    ...requests.map(({ weight, template }) => {
+      const { method, path, key = '', body = '', coding = '' } = template;
+      return ['request', weight, method, path, key, body, coding];
+    }),
   ];
   return `${lines.map((fields) => fields.join('\t')).join('\n')}\n`;
 }

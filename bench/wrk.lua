@@ -38,7 +38,8 @@ local function read(plan)
     if fields[1] == "caller" then
       table.insert(callers, { token = fields[2], location = fields[3], prefix = fields[4] })
     else
-      local one = { method = fields[3], path = fields[4], key = fields[5], body = fields[6] }
+      local one = { method = fields[3], path = fields[4], key = fields[5], body = fields[6],
+        coding = fields[7] }
       for _ = 1, tonumber(fields[2]) do table.insert(requests, one) end
     end
   end
@@ -68,6 +69,7 @@ function request()
   local one = requests[draw(#requests)]
   local headers = one.body == "" and reading or writing
   headers["Authorization"] = "Bearer " .. caller.token
+  headers["Accept-Encoding"] = one.coding ~= "" and one.coding or nil
   if one.body == "" then return wrk.format(one.method, fill(one.path), headers) end
   headers["Idempotency-Key"] = fill(one.key)
   return wrk.format(one.method, fill(one.path), headers, fill(one.body))
