@@ -1,0 +1,248 @@
+// The samples of deploy/, each run by the program that it is for: a client speaks to a real service
+// through the proxies, promtool tries the rules of alerts, systemd reads the unit. Where a program
+// is not installed, its tests say so.
+
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeCertificate, writeCertificate } from './kit/certificates.ts';
+import { createTestDatabase, type TestDatabase } from './kit/database.ts';
+import { testSecret } from './kit/environment.ts';
+import { Given } from './kit/given.ts';
+import { freePort } from './kit/port.ts';
+import { type ServiceProcess, serveProcess, startProcess } from './kit/process.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const directory = mkdtempSync(join(tmpdir(), 'tallybook-deploy-'));
+const certificate = makeCertificate();
+const files = { cert: join(directory, 'cert.pem'), key: join(directory, 'key.pem') };
+let db: TestDatabase;
+let service: ServiceProcess;
+let token: string;
+
+beforeAll(async () => {
+  writeCertificate(certificate, files);
+  writeFileSync(join(directory, 'both.pem'), certificate.cert + certificate.key);
+  db = await createTestDatabase();
+  const given = new Given(db);
+  ({ token } = await given.credential(await given.merchant()));
+  service = await startProcess(db);
+});
+afterAll(async () => {
+  await service.end();
+  await db.drop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const sampleOf = (name: string) => readFileSync(join(root, 'deploy', name), 'utf8');
+const isInstalled = (program: string) =>
+  spawnSync('/bin/sh', ['-c', `command -v ${program}`], { env: { PATH: pathOfServers } }).status ===
+  0;
+/** Debian puts servers where other users' paths do not look. */
+const pathOfServers = `${process.env.PATH}:/usr/sbin`;
+const inPath = { env: { PATH: pathOfServers }, encoding: 'utf8' } as const;
+
+/** Every replacement must find what it replaces: the test would try something else otherwise. */
+function changed(text: string, changes: Readonly<Record<string, string>>): string {
+  return Object.entries(changes).reduce((before, [from, to]) => {
+    expect(before).toContain(from);
+    return before.replaceAll(from, to);
+  }, text);
+}
+
+/** What runs a sample in the foreground, on another port and before our service. */
+interface Proxy {
+  readonly name: string;
+  prepare(port: number, upstream: string): readonly string[];
+}
+
+const proxies: readonly Proxy[] = [
+  {
+    name: 'nginx',
+    prepare(port, upstream) {
+      const sample = changed(sampleOf('nginx.conf'), {
+        'listen 443': `listen 127.0.0.1:${port}`,
+        '127.0.0.1:8080': upstream,
+        '/etc/ssl/books.example.com.fullchain.pem': files.cert,
+        '/etc/ssl/books.example.com.key.pem': files.key,
+        '/var/log/nginx/tallybook.log': join(directory, 'access.log'),
+      });
+      writeFileSync(join(directory, 'tallybook.conf'), sample);
+      const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+      const folders = kinds.map((kind) => `${kind}_temp_path ${directory}/${kind};`).join(' ');
+      const main = `daemon off; worker_processes 1; pid ${directory}/nginx.pid; events {}
+        http { access_log off; ${folders} include ${directory}/tallybook.conf; }`;
+      writeFileSync(join(directory, 'nginx.conf'), main);
+      return ['-e', 'stderr', '-p', directory, '-c', join(directory, 'nginx.conf')];
+    },
+  },
+  {
+    name: 'haproxy',
+    prepare(port, upstream) {
+      const sample = changed(sampleOf('haproxy.cfg'), {
+        'bind :443': `bind 127.0.0.1:${port}`,
+        '/etc/ssl/books.example.com.pem': join(directory, 'both.pem'),
+        'node1 127.0.0.1:8080': `node1 ${upstream}`,
+        'maxconn 20000': 'maxconn 100',
+        '/dev/log local0': 'stderr format raw local0',
+      });
+      writeFileSync(join(directory, 'haproxy.cfg'), sample);
+      return ['-db', '-f', join(directory, 'haproxy.cfg')];
+    },
+  },
+];
+
+interface Answered {
+  readonly status: number | undefined;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly body: { readonly error?: { readonly code: string }; readonly meta?: object };
+}
+
+/** From an address that is not a trusted proxy's. */
+function ask(
+  port: number,
+  path: string,
+  options: { readonly headers?: Record<string, string>; readonly body?: string } = {},
+): Promise<Answered> {
+  const { headers = {}, body } = options;
+  const from = { host: '127.0.0.1', localAddress: '127.0.0.2', port, ca: certificate.cert };
+  const method = body === undefined ? 'GET' : 'POST';
+  return new Promise((resolve, reject) => {
+    const sent = request({ ...from, path, method, headers, agent: false }, async (response) => {
+      let text = '';
+      for await (const chunk of response) text += String(chunk);
+      // A proxy that knows no node yet says so in HTML.
+      const body = text.startsWith('{') ? JSON.parse(text) : {};
+      resolve({ status: response.statusCode, headers: response.headers, body });
+    });
+    sent.on('error', reject).end(body);
+  });
+}
+
+describe.each(proxies)('the sample of $name', ({ name, prepare }) => {
+  test('passes credentials, keys, addresses and bodies as they are', async (context) => {
+    if (!isInstalled(name)) context.skip(`${name} is not installed`);
+    const port = await freePort();
+    const command = prepare(port, new URL(service.api.origin).host);
+    const proxy = spawn(name, [...command], { ...inPath, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    for (const stream of [proxy.stdout, proxy.stderr]) {
+      stream.on('data', (chunk) => {
+        output += String(chunk);
+      });
+    }
+    try {
+      const ready = () => ask(port, '/readyz').then(({ status }) => status, String);
+      await expect.poll(ready, { message: output }).toBe(200);
+      await expectToPass(port);
+    } finally {
+      proxy.kill('SIGTERM');
+    }
+  });
+});
+
+async function expectToPass(port: number): Promise<void> {
+  const path = '/api/v1/customers';
+  const write = (key: string, note: string) => {
+    const headers = {
+      Authorization: `Bearer ${token}`,
+      'Idempotency-Key': `${key}-${port}`,
+      'Content-Type': 'application/json',
+      'X-Forwarded-For': '203.0.113.9',
+    };
+    return ask(port, path, {
+      headers,
+      body: JSON.stringify({ name: 'Ada', email: `${key}-${port}@example.com`, note }),
+    });
+  };
+  const first = await write('through-a-proxy', 'canary');
+  expect(first.status).toBe(201);
+  const again = await write('through-a-proxy', 'canary');
+  expect(again.headers['idempotent-replayed']).toBe('true');
+  expect(again.body.meta).toMatchObject({
+    operation_id: (first.body.meta as { operation_id: string }).operation_id,
+  });
+  // Judged by the service, not by the proxy: both answers are in its form.
+  expect((await write('a-large-body', 'x'.repeat(60_000))).body.error?.code).toBe(
+    'validation_failed',
+  );
+  const tooLarge = await write('a-too-large-body', 'x'.repeat(100_000));
+  expect([tooLarge.status, tooLarge.body.error?.code]).toEqual([413, 'content_too_large']);
+  // With the longest header that the service takes.
+  const long = { Authorization: `Bearer ${token}`, 'X-Long': 'x'.repeat(12_000) };
+  expect((await ask(port, '/api/v1/credential', { headers: long })).status).toBe(200);
+  // A claim of the caller is not believed: its address is the one that the proxy saw.
+  const id = first.headers['x-request-id'];
+  const line = () => service.log().match(new RegExp(`.*"requestId":"${id}".*`))?.[0];
+  await expect.poll(line).toBeDefined();
+  expect(JSON.parse(line() ?? '')).toMatchObject({ address: '127.0.0.2' });
+}
+
+describe('the samples for Prometheus', () => {
+  test('are sound, and each alert fires when it must and not otherwise', (context) => {
+    if (!isInstalled('promtool')) context.skip('promtool is not installed');
+    const promtool = (...command: string[]) =>
+      spawnSync('promtool', command, { ...inPath, cwd: join(root, 'deploy') });
+    expect(promtool('check', 'config', 'prometheus.yml').status).toBe(0);
+    const { status, stdout, stderr } = promtool('test', 'rules', 'alerts.test.yml');
+    expect(status, stdout + stderr).toBe(0);
+  });
+
+  test('try each alert, and name only metrics that the service has', async () => {
+    const rules = sampleOf('alerts.yml');
+    const tried = sampleOf('alerts.test.yml');
+    const alerts = [...rules.matchAll(/alert: (\w+)/g)].map(([, alert]) => alert);
+    expect(alerts.length).toBeGreaterThan(9);
+    for (const alert of alerts) expect(tried).toContain(`alertname="${alert}"`);
+    const port = await freePort();
+    mkdirSync(join(directory, 'backups'));
+    const whole = await startProcess(db, {
+      TALLYBOOK_METRICS_PORT: String(port),
+      TALLYBOOK_TLS_CERT: files.cert,
+      TALLYBOOK_TLS_KEY: files.key,
+      TALLYBOOK_BACKUP_DIR: join(directory, 'backups'),
+    });
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    await whole.end();
+    const named = new Set([...`${rules}${tried}`.matchAll(/\btallybook_[a-z_]+/g)].map(String));
+    for (const metric of named) {
+      expect(text).toContain(`# TYPE ${metric.replace(/_bucket$/, '')} `);
+    }
+  });
+});
+
+describe('the unit for systemd', () => {
+  const unit = sampleOf('tallybook.service');
+
+  test('is one that systemd understands', (context) => {
+    if (!isInstalled('systemd-analyze')) context.skip('systemd-analyze is not installed');
+    const file = join(directory, 'tallybook.service');
+    writeFileSync(file, changed(unit, { '/opt/tallybook/': root }));
+    const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', file], inPath);
+    expect({ status, said: stdout + stderr }).toEqual({ status: 0, said: '' });
+  });
+
+  test('starts the service, on which the lines for cron run without a word', async () => {
+    const data = join(directory, 'data');
+    const [, flags = ''] = unit.match(/^ExecStart=\S+tallybook\.js serve (.*)$/m) ?? [];
+    const own = changed(flags, { '/var/lib/tallybook': data }).split(' ');
+    const started = await serveProcess(own, { TALLYBOOK_SECRET: testSecret });
+    try {
+      const { port } = new URL(started.api.origin);
+      const lines = sampleOf('crontab').matchAll(/^[\d*/ ]+ tallybook +(out=.*)$/gm);
+      const said = Array.from(lines, ([, line = '']) => {
+        const env = { ...inPath.env, TALLYBOOK_DATA: data, TALLYBOOK_PORT: port };
+        const command = changed(line, { '/opt/tallybook/': root });
+        return execFileSync('/bin/sh', ['-c', command], { env, encoding: 'utf8' });
+      });
+      // The last one is `status`: this service takes no backups.
+      expect(said).toEqual(['', '', '', expect.stringContaining('serve --backup-dir')]);
+    } finally {
+      await started.end();
+    }
+  });
+});
