@@ -110,7 +110,7 @@ export const settings = {
   },
 } as const satisfies Record<string, Setting>;
 
-type SettingName = keyof typeof settings;
+export type SettingName = keyof typeof settings;
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 

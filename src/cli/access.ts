@@ -36,3 +36,9 @@ export function locationsText(locations: 'all' | readonly string[]): string {
   if (locations === 'all') return 'all';
   return locations.length === 0 ? 'none' : locations.join('\n');
 }
+
+/** For a table, where the IDs would take a line each. */
+export function locationsCounted(locations: 'all' | readonly string[]): string {
+  if (locations === 'all') return 'all';
+  return locations.length === 0 ? 'none' : `${locations.length} of them`;
+}

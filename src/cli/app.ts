@@ -1,13 +1,12 @@
 // `tallybook app`: the life of OAuth applications. Only the operator makes them. A secret is
 // printed once, by the command that made it.
 
-import type { Command } from 'commander';
 import type { KeySet } from '../access/operator/application-store.ts';
 import type { Application, Approval, IssuedApplication } from '../access/operator/applications.ts';
 import type { Connections } from '../access/transact.ts';
 import type { Scope } from '../core/principal.ts';
 import { scopes as allScopes } from '../resources.ts';
-import { locationsShown, locationsText, merchantOf, overlapOption } from './access.ts';
+import { locationsCounted, locationsShown, merchantOf, overlapOption } from './access.ts';
 import { keySetOf, redirectsOf } from './app-flags.ts';
 import {
   type CommonFlags,
@@ -19,7 +18,8 @@ import {
   scopesOf,
   withStore,
 } from './command.ts';
-import { members, show, table } from './output.ts';
+import type { DocumentedCommand } from './help.ts';
+import { members, show, table, timeText } from './output.ts';
 
 interface CreateFlags extends CommonFlags {
   readonly name: string;
@@ -37,7 +37,7 @@ interface ApproveFlags extends CommonFlags {
 const applicationExample = 'app_01k9x3v7c2e4r8t1m5n6p0q9sa';
 const merchantExample = 'mer_01k9x3v7c2e4r8t1m5n6p0q9sa';
 
-export function defineApp(program: Command): void {
+export function defineApp(program: DocumentedCommand): void {
   const app = group(program, {
     name: 'app',
     description: 'Make OAuth applications, and approve them at merchants.',
@@ -80,7 +80,7 @@ export function defineApp(program: Command): void {
     .action(revoke);
 }
 
-function defineCreate(app: Command): void {
+function defineCreate(app: DocumentedCommand): void {
   define(app, {
     name: 'create',
     description:
@@ -122,10 +122,10 @@ async function list(flags: CommonFlags): Promise<void> {
           all.map((one) => [
             one.id,
             one.name,
-            one.scopes.join('\n'),
+            one.scopes.length === allScopes.length ? 'all' : one.scopes.join('\n'),
             one.redirect_uris.join('\n'),
             proofText(one),
-            one.disabled_at ?? '',
+            one.disabled_at === null ? '' : timeText(one.disabled_at),
           ]),
         ),
   );
@@ -243,7 +243,7 @@ function proofText({ uses_keys, secrets }: Shown): string {
   return secrets
     .map(
       ({ last_four, expires_at }) =>
-        `…${last_four}${expires_at === null ? '' : ` until ${expires_at}`}`,
+        `…${last_four}${expires_at === null ? '' : ` until ${timeText(expires_at)}`}`,
     )
     .join('\n');
 }
@@ -255,8 +255,8 @@ function approvalTable(approvals: readonly ReturnType<typeof shownApproval>[]): 
       `${one.merchant_id}\n${one.merchant_name}`,
       one.credential_id,
       one.scopes.join('\n'),
-      locationsText(one.locations),
-      one.revoked_at ?? '',
+      locationsCounted(one.locations),
+      one.revoked_at === null ? '' : timeText(one.revoked_at),
     ]),
   );
 }

@@ -7,7 +7,8 @@ import type { AuditRecord } from '../access/audit/store.ts';
 import type { ChainFault, ChainReport } from '../access/audit/verify.ts';
 import { formats } from '../contract/format.ts';
 import { type CommonFlags, define, durationOf, group, idOf, withStore } from './command.ts';
-import { count, members, show, table } from './output.ts';
+import type { DocumentedCommand } from './help.ts';
+import { count, members, show, table, timeText } from './output.ts';
 
 interface FilterFlags extends CommonFlags {
   readonly since?: string;
@@ -18,11 +19,11 @@ interface FilterFlags extends CommonFlags {
   readonly denied?: boolean;
 }
 
-const limitDefault = 100;
+const limitDefault = 20;
 const limitMax = 10_000;
 const denied = 'request.denied';
 
-export function defineAudit(program: Command): void {
+export function defineAudit(program: DocumentedCommand): void {
   const audit = group(program, {
     name: 'audit',
     description: 'Show, export and verify what operators did and which requests were denied.',
@@ -103,7 +104,7 @@ async function listRecords(flags: FilterFlags & { readonly limit: number }): Pro
   await show(flags, records.map(shown), (all) =>
     all.length === 0
       ? 'There is no such record.'
-      : table(['Time', 'Action', 'Who', 'What', 'Request'], all.map(rowOf)),
+      : table(['Time', 'Action', 'Who', 'What'], all.map(rowOf)),
   );
 }
 
@@ -205,43 +206,42 @@ function rowOf(record: Shown): string[] {
   const caller = [credential_id, application_id, merchant_id, address];
   const who = operator === undefined ? caller : [operator];
   return [
-    textOf(at),
+    typeof at === 'string' ? plain(timeText(at)) : '-',
     textOf(action),
     who
       .filter((one) => one !== undefined)
       .map(textOf)
       .join('\n') || 'unknown',
     action === denied ? denialText(record) : operatorText(record),
-    textOf(record.request_id),
   ];
 }
 
-function denialText({ method, route, status, code, scope, count: times }: Shown): string {
+function denialText(record: Shown): string {
+  const { method, route, status, code, scope, count: times, request_id } = record;
   const request =
     route === undefined ? 'requests without a line of their own' : `${method} ${route}`;
   const why = [status, code, scope].filter((one) => one !== undefined).join(' ');
-  return plain(`${request}\n${why}${times === 1 ? '' : `, ${times} times`}`);
+  const id = request_id === undefined ? '' : `\nrequest ${request_id}`;
+  return plain(`${request}\n${why}${times === 1 ? '' : `, ${times} times`}${id}`);
 }
 
 function operatorText(record: Shown): string {
   return Object.entries(record)
     .filter(([name]) => !shownElsewhere.includes(name))
-    .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
-    .map(plain)
+    .map(([name, value]) =>
+      plain(`${name.replace(/_id$/, '').replaceAll('_', ' ')} ${wordsOf(value)}`),
+    )
     .join('\n');
 }
 
+function wordsOf(value: unknown): string {
+  if (value === null) return 'none';
+  if (Array.isArray(value)) return value.map(wordsOf).join(', ') || 'none';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
 /** Members with a column of their own, and those that only `verify` needs. */
-const shownElsewhere = [
-  'day',
-  'number',
-  'follows',
-  'at',
-  'action',
-  'operator',
-  'request_id',
-  'hash',
-];
+const shownElsewhere = ['day', 'number', 'follows', 'at', 'action', 'operator', 'hash'];
 
 function textOf(value: unknown): string {
   return value === undefined ? '-' : plain(String(value));

@@ -3,12 +3,12 @@
 
 import { createReadStream, mkdtempSync, rmSync } from 'node:fs';
 import type { Writable } from 'node:stream';
-import type { Command } from 'commander';
 import { privateConfig, UsageError } from '../config.ts';
 import type { Draft } from '../database/backup/file.ts';
 import type { BackupReport } from '../database/backup/write.ts';
 import type { Server } from '../database/open.ts';
 import { type CommonFlags, define, withConfig, withServer } from './command.ts';
+import type { DocumentedCommand } from './help.ts';
 import { count, members, show } from './output.ts';
 import { programVersion } from './version.ts';
 
@@ -16,7 +16,7 @@ interface BackupFlags extends CommonFlags {
   readonly verify?: boolean;
 }
 
-export function defineBackup(program: Command): void {
+export function defineBackup(program: DocumentedCommand): void {
   define(program, {
     name: 'backup',
     description:

@@ -2,14 +2,15 @@
 // help, the forms of option values, and opening and closing the database. A private server that a
 // command started is stopped again, also when the command fails or is interrupted.
 
-import { type Command, InvalidArgumentError } from 'commander';
-import { type Config, type LogLevel, readConfig } from '../config.ts';
+import { InvalidArgumentError } from 'commander';
+import { type Config, type LogLevel, readConfig, type SettingName } from '../config.ts';
 import { formats } from '../contract/format.ts';
 import { type IdPrefix, lookupId } from '../core/id.ts';
 import { limits } from '../core/limits.ts';
 import type { Scope } from '../core/principal.ts';
 import type { Log, OpenOptions, Server, Store } from '../database/open.ts';
 import { scopes } from '../resources.ts';
+import type { DocumentedCommand } from './help.ts';
 
 /** The options of every command. */
 export interface CommonFlags {
@@ -23,25 +24,37 @@ export interface Definition {
   readonly name: string;
   readonly description: string;
   readonly example: string;
+  /** The settings whose variables matter for it, beside those that name the database. */
+  readonly variables?: readonly SettingName[];
 }
 
+/** They name the database. */
+const databaseVariables = ['databaseUrl', 'migrateUrl', 'data', 'postgresBin', 'logLevel'] as const;
+
 /** A command that does something. */
-export function define(parent: Command, definition: Definition): Command {
-  return group(parent, definition)
+export function define(parent: DocumentedCommand, definition: Definition): DocumentedCommand {
+  const { variables = [] } = definition;
+  const command = group(parent, definition)
     .option(
       '--data <directory>',
       'the data directory (default: ./data, as root /var/lib/tallybook)',
     )
-    .option('--database-url <url>', 'a PostgreSQL server instead of a data directory')
+    .option(
+      '--database-url <url>',
+      'a PostgreSQL server instead of a data directory. Everybody on this machine sees a password ' +
+        'in it while the command runs (ps): the variable DATABASE_URL hides it',
+    )
     .option('--json', 'print one JSON value and nothing else');
+  command.variables = [...new Set([...databaseVariables, ...variables])];
+  return command;
 }
 
 /** A command that only holds others. */
-export function group(parent: Command, { name, description, example }: Definition): Command {
-  return parent
-    .command(name)
-    .description(description)
-    .addHelpText('after', `\nExample:\n  $ ${example}`);
+export function group(parent: DocumentedCommand, definition: Definition): DocumentedCommand {
+  const command = parent.command(definition.name) as DocumentedCommand;
+  command.description(definition.description);
+  command.example = definition.example;
+  return command;
 }
 
 /**

@@ -1,10 +1,10 @@
 // `tallybook customer erase`: erases the personal data of a customer who asks for it.
 
-import type { Command } from 'commander';
 import { type CommonFlags, define, group, idOf, withStore } from './command.ts';
+import type { DocumentedCommand } from './help.ts';
 import { show } from './output.ts';
 
-export function defineCustomer(program: Command): void {
+export function defineCustomer(program: DocumentedCommand): void {
   const customer = group(program, {
     name: 'customer',
     description: 'Erase customers.',

@@ -1,10 +1,10 @@
 // `tallybook demo`: makes a demo merchant and prints its token.
 
-import type { Command } from 'commander';
 import { type CommonFlags, define, withStore } from './command.ts';
+import type { DocumentedCommand } from './help.ts';
 import { count, members, show } from './output.ts';
 
-export function defineDemo(program: Command): void {
+export function defineDemo(program: DocumentedCommand): void {
   define(program, {
     name: 'demo',
     description: 'Make a demo merchant, with a token for it. Again, it makes another one.',

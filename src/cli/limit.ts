@@ -5,6 +5,7 @@ import type { Limited, NewLimit, ShownLimit } from '../access/operator/limits.ts
 import { UsageError } from '../config.ts';
 import { limits } from '../core/limits.ts';
 import { type CommonFlags, define, group, idOf, withStore } from './command.ts';
+import type { DocumentedCommand } from './help.ts';
 import { members, show } from './output.ts';
 
 interface LimitFlags extends CommonFlags {
@@ -20,7 +21,7 @@ interface SetFlags extends LimitFlags {
 
 const credentialExample = '--credential cred_01k9x3v7c2e4r8t1m5n6p0q9sa';
 
-export function defineLimit(program: Command): void {
+export function defineLimit(program: DocumentedCommand): void {
   const limit = group(program, {
     name: 'limit',
     description: 'Show and set how fast a credential or a merchant may ask.',

@@ -1,10 +1,11 @@
 // `tallybook location`: makes and lists a merchant's locations, as the interface shows them.
 
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { CollectionEndpoint } from '../contract/endpoint.ts';
 import { limits } from '../core/limits.ts';
 import type { Reader } from '../core/statement.ts';
 import { type CommonFlags, define, group, idOf, nameOf, withStore } from './command.ts';
+import type { DocumentedCommand } from './help.ts';
 import { members, show, table } from './output.ts';
 
 interface CreateFlags extends CommonFlags {
@@ -27,7 +28,7 @@ interface Location {
   readonly timezone: string;
 }
 
-export function defineLocation(program: Command): void {
+export function defineLocation(program: DocumentedCommand): void {
   const location = group(program, {
     name: 'location',
     description: 'Make and list the locations of a merchant.',

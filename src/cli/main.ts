@@ -2,7 +2,7 @@
 // immediate. Results go to standard output, everything else to standard error. Exit codes:
 // 0 done, 1 failed, 2 not understood.
 
-import { Command, CommanderError } from 'commander';
+import { CommanderError } from 'commander';
 import { UsageError } from '../config.ts';
 import { Problem } from '../core/problem.ts';
 import { DatabaseFailure } from '../core/statement.ts';
@@ -11,6 +11,7 @@ import { defineAudit } from './audit.ts';
 import { defineBackup } from './backup.ts';
 import { defineCustomer } from './customer.ts';
 import { defineDemo } from './demo.ts';
+import { DocumentedCommand } from './help.ts';
 import { defineLimit } from './limit.ts';
 import { defineLocation } from './location.ts';
 import { defineMerchant } from './merchant.ts';
@@ -44,14 +45,15 @@ export async function run(argv: readonly string[]): Promise<void> {
   }
 }
 
-function program(): Command {
-  const tallybook = new Command('tallybook')
+function program(): DocumentedCommand {
+  const tallybook = new DocumentedCommand('tallybook');
+  tallybook
     .description('A commerce back office over HTTP: customers, products and an inventory ledger.')
     .version(programVersion())
     .exitOverride()
     .configureHelp({ showGlobalOptions: false })
-    .showHelpAfterError('Add --help to the command to see what it takes.')
-    .addHelpText('after', '\nExample:\n  $ tallybook serve --data ./data --demo');
+    .showHelpAfterError('Add --help to the command to see what it takes.');
+  tallybook.example = 'tallybook serve --data ./data --demo';
   for (const define of [
     defineServe,
     defineStatus,

@@ -1,15 +1,15 @@
 // `tallybook merchant`: makes and lists merchants.
 
-import type { Command } from 'commander';
 import type { Merchant } from '../access/operator/merchants.ts';
 import { type CommonFlags, define, group, nameOf, withStore } from './command.ts';
-import { members, show, table } from './output.ts';
+import type { DocumentedCommand } from './help.ts';
+import { members, show, table, timeText } from './output.ts';
 
 interface CreateFlags extends CommonFlags {
   readonly name: string;
 }
 
-export function defineMerchant(program: Command): void {
+export function defineMerchant(program: DocumentedCommand): void {
   const merchant = group(program, {
     name: 'merchant',
     description: 'Make and list merchants.',
@@ -59,7 +59,7 @@ async function list(flags: CommonFlags): Promise<void> {
       ? 'There is no merchant yet: make one with "tallybook merchant create".'
       : table(
           ['Merchant', 'Name', 'Created'],
-          all.map(({ id, name, created_at }) => [id, name, created_at]),
+          all.map(({ id, name, created_at }) => [id, name, timeText(created_at)]),
         ),
   );
 }

@@ -1,16 +1,14 @@
 // `tallybook migrate`: brings the schema up to date without starting a service.
 
-import type { Command } from 'commander';
 import { type CommonFlags, define, withStore } from './command.ts';
+import type { DocumentedCommand } from './help.ts';
 import { show } from './output.ts';
 
-export function defineMigrate(program: Command): void {
+export function defineMigrate(program: DocumentedCommand): void {
   define(program, {
     name: 'migrate',
     description: 'Bring the database up to date, and make it if there is none.',
-    example:
-      'TALLYBOOK_MIGRATE_URL=postgres://owner@db/books tallybook migrate \\\n' +
-      '      --database-url postgres://service@db/books',
+    example: 'tallybook migrate --data ./data',
   }).action(migrate);
 }
 

@@ -12,14 +12,54 @@ export async function show<Value>(
   output.write(`${text}\n`);
 }
 
+/** What a table may take of a page or of a wide terminal. */
+const columnsMax = 120;
+/** A column is not cut below this: a few letters and "…". */
+const columnLeast = 8;
+
+/** Lines that fit the terminal, or 120 columns: longer values end with "…". */
 export async function table(
   head: readonly string[],
   rows: readonly (readonly string[])[],
 ): Promise<string> {
   const { default: Table } = await import('cli-table3');
-  const drawn = new Table({ head: [...head], style: { head: [], border: [] } });
-  for (const row of rows) drawn.push([...row]);
-  return drawn.toString();
+  const draw = (colWidths: number[]) => {
+    const compact = !rows.some((row) => row.some((cell) => cell.includes('\n')));
+    const drawn = new Table({
+      head: [...head],
+      style: { head: [], border: [], compact },
+      colWidths,
+    });
+    for (const row of rows) drawn.push([...row]);
+    return drawn.toString();
+  };
+  const whole = draw([]);
+  // The first line shows how wide each column came out.
+  const widths = whole
+    .slice(1, whole.indexOf('\n') - 1)
+    .split('┬')
+    .map((line) => line.length);
+  const most = Math.min(process.stdout.columns || columnsMax, columnsMax);
+  const narrowed = narrowedTo(most - widths.length - 1, widths);
+  return narrowed.some((width, place) => width !== widths[place]) ? draw(narrowed) : whole;
+}
+
+/** Takes from the widest column each time; from the first one, which names the row, last. */
+function narrowedTo(most: number, widths: readonly number[]): number[] {
+  const left = [...widths];
+  for (let sum = left.reduce((a, b) => a + b, 0); sum > most; sum -= 1) {
+    const others = left.slice(1);
+    const widest = Math.max(...others);
+    const place = widest > columnLeast ? others.indexOf(widest) + 1 : 0;
+    if ((left[place] ?? 0) <= columnLeast) return left;
+    left[place] = (left[place] ?? 0) - 1;
+  }
+  return left;
+}
+
+/** A time in a table, to the second, in UTC. */
+export function timeText(time: string): string {
+  return `${time.slice(0, 19).replace('T', ' ')}Z`;
 }
 
 /** Names and values below each other, the values aligned. */

@@ -1,16 +1,16 @@
 // `tallybook token prune`: revokes the credentials that were not used for a year and removes what
 // OAuth has left behind. `kindText` is also used by the list of credentials.
 
-import type { Command } from 'commander';
 import type { Pruning, Unused } from '../access/operator/prune.ts';
 import { type CommonFlags, define, withStore } from './command.ts';
-import { count, show, table } from './output.ts';
+import type { DocumentedCommand } from './help.ts';
+import { count, show, table, timeText } from './output.ts';
 
 interface PruneFlags extends CommonFlags {
   readonly dryRun?: boolean;
 }
 
-export function definePrune(token: Command): void {
+export function definePrune(token: DocumentedCommand): void {
   define(token, {
     name: 'prune',
     description:
@@ -57,7 +57,7 @@ async function describe(done: Shown): Promise<string> {
     one.merchant_id,
     one.name,
     kindText(one),
-    one.last_used_at ?? `never, made ${one.created_at}`,
+    one.last_used_at === null ? 'never' : timeText(one.last_used_at),
   ]);
   const head = ['Credential', 'Merchant', 'Name', 'Kind', 'Last used'];
   const list = rows.length === 0 ? '' : `${await table(head, rows)}\n`;

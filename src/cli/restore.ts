@@ -3,17 +3,17 @@
 
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
-import type { Command } from 'commander';
 import type { ChainReport } from '../access/audit/verify.ts';
 import { UsageError } from '../config.ts';
 import type { RestoredBackup } from '../database/backup/restore.ts';
 import type { OpenOptions, Store } from '../database/open.ts';
 import { faultName } from './audit.ts';
 import { type CommonFlags, define, withStore } from './command.ts';
+import type { DocumentedCommand } from './help.ts';
 import { count, members, show } from './output.ts';
 import { differencesOf } from './verify.ts';
 
-export function defineRestore(program: Command): void {
+export function defineRestore(program: DocumentedCommand): void {
   define(program, {
     name: 'restore',
     description:

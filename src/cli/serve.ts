@@ -1,12 +1,12 @@
 // `tallybook serve`: runs the service until a signal, and prints where it listens.
 // With --demo a new data directory gets a merchant to try things on. The log goes to stderr.
 
-import type { Command } from 'commander';
-import { type Config, readConfig } from '../config.ts';
+import { type Config, readConfig, type SettingName, settings } from '../config.ts';
 import { limits } from '../core/limits.ts';
 import type { Demo } from '../demo/demo.ts';
 import type { Running } from '../main.ts';
 import { type CommonFlags, define } from './command.ts';
+import type { DocumentedCommand } from './help.ts';
 import { members, show } from './output.ts';
 
 interface ServeFlags extends CommonFlags {
@@ -20,11 +20,12 @@ interface ServeFlags extends CommonFlags {
   readonly demo?: boolean;
 }
 
-export function defineServe(program: Command): void {
+export function defineServe(program: DocumentedCommand): void {
   define(program, {
     name: 'serve',
     description: 'Run the service until it gets a signal.',
     example: 'tallybook serve --host 127.0.0.1 --port 8080 --data ./data',
+    variables: Object.keys(settings) as SettingName[],
   })
     .option('--host <host>', 'the address to listen on (default: 127.0.0.1)')
     .option('--port <port>', 'the port to listen on, 0 for a free one (default: 8080)')

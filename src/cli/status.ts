@@ -3,11 +3,11 @@
 
 import { get as getHttp, type RequestOptions } from 'node:http';
 import { get as getHttps } from 'node:https';
-import type { Command } from 'commander';
 import type { Credential } from '../access/operator/credentials.ts';
 import { type Config, readConfig } from '../config.ts';
 import type { Reader } from '../core/statement.ts';
 import { type CommonFlags, define, withStore } from './command.ts';
+import type { DocumentedCommand } from './help.ts';
 import { count, show } from './output.ts';
 
 interface StatusFlags extends CommonFlags {
@@ -21,7 +21,7 @@ interface Need {
   readonly remedy: string;
 }
 
-export function defineStatus(program: Command): void {
+export function defineStatus(program: DocumentedCommand): void {
   define(program, {
     name: 'status',
     description:
@@ -29,6 +29,7 @@ export function defineStatus(program: Command): void {
       'failed or is old, tokens and a certificate that end within 14 days, lost lines of the ' +
       'log. Exit code 1 when there is anything.',
     example: 'tallybook status --data ./data --backup-dir /var/backups/tallybook',
+    variables: ['host', 'port', 'tlsCert', 'tlsKey', 'backupDir'],
   })
     .option('--backup-dir <folder>', 'the folder of "serve --backup-dir", if there is one')
     .action(status);

@@ -2,13 +2,20 @@
 // afterwards only its last four characters tell it from others. Approvals and consents of OAuth
 // applications are credentials, too: their applications get the tokens.
 
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import type { Credential, IssuedCredential } from '../access/operator/credentials.ts';
 import type { Connections } from '../access/transact.ts';
 import { limits } from '../core/limits.ts';
 import type { Scope } from '../core/principal.ts';
 import { scopes as allScopes } from '../resources.ts';
-import { daySeconds, locationsShown, locationsText, merchantOf, overlapOption } from './access.ts';
+import {
+  daySeconds,
+  locationsCounted,
+  locationsShown,
+  locationsText,
+  merchantOf,
+  overlapOption,
+} from './access.ts';
 import {
   type CommonFlags,
   define,
@@ -20,7 +27,8 @@ import {
   scopesOf,
   withStore,
 } from './command.ts';
-import { members, show, table } from './output.ts';
+import type { DocumentedCommand } from './help.ts';
+import { members, show, table, timeText } from './output.ts';
 import { definePrune, kindText } from './prune.ts';
 
 type Locations = 'all' | readonly string[];
@@ -36,7 +44,7 @@ interface CreateFlags extends CommonFlags {
 const merchantExample = 'mer_01k9x3v7c2e4r8t1m5n6p0q9sa';
 const credentialExample = 'cred_01k9x3v7c2e4r8t1m5n6p0q9sa';
 
-export function defineToken(program: Command): void {
+export function defineToken(program: DocumentedCommand): void {
   const token = group(program, {
     name: 'token',
     description: 'Make, show, rotate, change, revoke and prune tokens and their credentials.',
@@ -61,13 +69,13 @@ export function defineToken(program: Command): void {
   definePrune(token);
 }
 
-function defineCreate(token: Command): void {
+function defineCreate(token: DocumentedCommand): void {
   define(token, {
     name: 'create',
     description: 'Make a credential and its token, which is shown this once.',
     example:
-      `tallybook token create --merchant ${merchantExample} --name till ` +
-      '--scopes inventory.read,inventory.write --locations all --expires-in 30d',
+      `tallybook token create --merchant ${merchantExample} --name till \\\n` +
+      '      --scopes inventory.read,inventory.write --locations all --expires-in 30d',
   })
     .requiredOption('--merchant <merchant>', 'whose records it reaches, mer_…', idOf('mer_'))
     .requiredOption('--name <name>', 'what to call it', nameOf)
@@ -81,7 +89,7 @@ function defineCreate(token: Command): void {
     .action(create);
 }
 
-function defineChanges(token: Command): void {
+function defineChanges(token: DocumentedCommand): void {
   const change = (name: string, description: string, options: string) =>
     define(token, {
       name,
@@ -132,19 +140,29 @@ async function list(flags: CommonFlags & { readonly merchant: string }): Promise
     all.length === 0
       ? 'The merchant has no token yet: make one with "tallybook token create".'
       : table(
-          ['Credential', 'Name', 'Kind', 'Scopes', 'Locations', 'Valid', 'Last used', 'Ends in'],
+          ['Credential', 'Name', 'Scopes', 'Locations', 'Newest token'],
           all.map((one) => [
             one.id,
-            one.name,
-            kindText(one),
+            `${one.name}\n${kindText(one)}`,
             scopesText(one),
-            locationsText(one.locations),
-            validity(one),
-            one.last_used_at ?? 'never',
-            one.last_four === null ? 'none' : `…${one.last_four}`,
+            locationsCounted(one.locations),
+            newestText(one),
           ]),
         ),
   );
+}
+
+function newestText(one: Shown): string {
+  const { last_four, last_used_at, revoked_at, expires_at } = one;
+  const end = revoked_at ?? expires_at;
+  const used = last_used_at === null ? 'never used' : `used    ${timeText(last_used_at)}`;
+  return [
+    ...(last_four === null ? [] : [`…${last_four}`]),
+    end === null
+      ? validity(one)
+      : `${validity(one).replace(end, '').trim().padEnd(7)} ${timeText(end)}`,
+    used,
+  ].join('\n');
 }
 
 async function showOne(id: string, flags: CommonFlags): Promise<void> {

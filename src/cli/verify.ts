@@ -1,16 +1,16 @@
 // `tallybook verify`: recomputes the ledger beside a working service. Exit code 1 when it differs.
 
-import type { Command } from 'commander';
 import type { Difference, Verification } from '../inventory/verify.ts';
 import { merchantOf } from './access.ts';
 import { type CommonFlags, define, idOf, withStore } from './command.ts';
+import type { DocumentedCommand } from './help.ts';
 import { count, show, table } from './output.ts';
 
 interface VerifyFlags extends CommonFlags {
   readonly merchant?: string;
 }
 
-export function defineVerify(program: Command): void {
+export function defineVerify(program: DocumentedCommand): void {
   define(program, {
     name: 'verify',
     description: 'Recompute every level from its movements, and name what differs.',
