@@ -165,7 +165,7 @@ describe('what does not exist exits with 1 and says so', () => {
     ['a credential to revoke', ['token', 'revoke', `cred_${unknown}`]],
     ['a merchant to verify', ['verify', '--merchant', `mer_${unknown}`]],
     ['a merchant of locations', ['location', 'list', '--merchant', `mer_${unknown}`]],
-    ['a customer', ['customer', 'erase', `cus_${unknown}`]],
+    ['a customer', ['customer', 'erase', `cus_${unknown}`, '--yes']],
   ])('%s', async (_, args) => {
     const { code, stdout, stderr } = await tallybook(...args, '--data', data, '--json');
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -316,11 +316,11 @@ describe('a running service', () => {
   test('answers 410 for a customer that was erased', async () => {
     const customers = await get<Named[]>('/customers?limit=1', greeting.token);
     const customer = customers.body.data[0]?.id ?? '';
-    const erased = await json('customer', 'erase', customer);
+    const erased = await json('customer', 'erase', customer, '--yes');
     expect(erased).toEqual({ id: customer, merchant_id: greeting.merchant_id, erased_at: time });
     const answer = await get(`/customers/${customer}`, greeting.token);
     expect([answer.status, answer.body.error?.code]).toEqual([410, 'resource_erased']);
-    expect(await json('customer', 'erase', customer)).toEqual(erased);
+    expect(await json('customer', 'erase', customer, '--yes')).toEqual(erased);
   });
 
   test('has a sound ledger, until a hand has been in the database', async () => {

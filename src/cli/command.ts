@@ -41,8 +41,8 @@ export function define(parent: DocumentedCommand, definition: Definition): Docum
     )
     .option(
       '--database-url <url>',
-      'a PostgreSQL server instead of a data directory. Everybody on this machine sees a password ' +
-        'in it while the command runs (ps): the variable DATABASE_URL hides it',
+      'a PostgreSQL server instead of a data directory. Everybody on this machine sees a ' +
+        'password in it while the command runs (ps): the variable DATABASE_URL hides it',
     )
     .option('--json', 'print one JSON value and nothing else');
   command.variables = [...new Set([...databaseVariables, ...variables])];

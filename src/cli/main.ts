@@ -9,6 +9,7 @@ import { DatabaseFailure } from '../core/statement.ts';
 import { defineApp } from './app.ts';
 import { defineAudit } from './audit.ts';
 import { defineBackup } from './backup.ts';
+import { defineCompletion } from './completion.ts';
 import { defineCustomer } from './customer.ts';
 import { defineDemo } from './demo.ts';
 import { DocumentedCommand } from './help.ts';
@@ -69,6 +70,7 @@ function program(): DocumentedCommand {
     defineAudit,
     defineCustomer,
     defineDemo,
+    defineCompletion,
   ]) {
     define(tallybook);
   }

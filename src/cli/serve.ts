@@ -5,6 +5,7 @@ import { type Config, readConfig, type SettingName, settings } from '../config.t
 import { limits } from '../core/limits.ts';
 import type { Demo } from '../demo/demo.ts';
 import type { Running } from '../main.ts';
+import { programCalled, quoted } from './call.ts';
 import { type CommonFlags, define } from './command.ts';
 import type { DocumentedCommand } from './help.ts';
 import { members, show } from './output.ts';
@@ -51,7 +52,7 @@ async function serve(flags: ServeFlags): Promise<void> {
   const beforeReady = async (running: Running) => {
     if (signal.aborted) return;
     const demo = flags.demo === true && running.store.isNew ? await demoOf(running) : undefined;
-    await show(flags, greetingOf(running, demo), (greeting) => welcome(greeting, config));
+    await show(flags, greetingOf(running, demo), (greeting) => welcome(greeting, running, config));
   };
   const starting = start(config, log, { linesLost, signal, beforeReady });
   const running = await starting.catch((error: unknown) => {
@@ -115,18 +116,14 @@ function greetingOf({ url }: Running, demo: Demo | undefined) {
   };
 }
 
-function welcome(greeting: Greeting, { storage }: Config): string {
+async function welcome(greeting: Greeting, running: Running, config: Config): Promise<string> {
   const { base_url, docs_url, token, expires_at } = greeting;
   const places = [
     ['API', base_url],
     ['Docs', docs_url],
   ] as const;
   if (token === null) {
-    const data = storage.kind === 'private' ? ` --data ${storage.dataDirectory}` : '';
-    return `Tallybook is ready.\n\n${members(places)}
-
-Make a token with "tallybook token create${data} --merchant mer_… --name NAME --scopes all
---locations all"; "tallybook merchant list${data}" names the merchants.`;
+    return `Tallybook is ready.\n\n${members(places)}\n\n${await nextCommand(running, config)}\n`;
   }
   return `Tallybook is ready, with a demo merchant.
 
@@ -136,4 +133,27 @@ Try it:
 
 curl -H 'Authorization: Bearer ${token}' '${base_url}/products?limit=3'
 `;
+}
+
+/** What leads to a token, each command on a line of its own that can be pasted. */
+async function nextCommand({ store }: Running, { storage }: Config): Promise<string> {
+  const { allMerchants } = await import('../access/operator/merchants.ts');
+  const merchants: string[] = [];
+  for await (const { id } of allMerchants(store.database.reader)) {
+    if (merchants.push(id) === 2) break;
+  }
+  const isPrivate = storage.kind === 'private';
+  const where = isPrivate ? ` --data ${quoted(storage.dataDirectory)}` : '';
+  const line = (command: string, options = '') => `${programCalled()} ${command}${where}${options}`;
+  const [only, another] = merchants;
+  const rest = ' --name till --scopes all --locations all';
+  const hint = isPrivate ? '' : ' (the variable DATABASE_URL must name the database)';
+  if (only === undefined) {
+    return `Make a merchant${hint}:\n\n${line('merchant create', ' --name "Corner Shop"')}`;
+  }
+  if (another === undefined) {
+    return `Make a token${hint}:\n\n${line('token create', ` --merchant ${only}${rest}`)}`;
+  }
+  const lines = [line('merchant list'), line('token create', ' --help')];
+  return `Make a token for one of the merchants${hint}:\n\n${lines.join('\n')}`;
 }
