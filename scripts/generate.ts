@@ -1,6 +1,6 @@
-// Writes the files that are made from others: openapi.json and docs/errors.md from the contracts
-// and the problem table, db/schema.sql from the migrations, the settings in docs/operate/run.md.
-// The drift test calls the same functions and compares, so a file that was edited by hand, or not
+// Writes the files that are made from others: openapi.json and docs/integrate/errors.md from the
+// contracts and the problem table, db/schema.sql from the migrations, the settings in
+// docs/operate/run.md. The drift test calls the same functions and compares, so a file that was edited by hand, or not
 // generated again, fails the suite.
 
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -19,7 +19,7 @@ import { schemaSnapshot } from './schema.ts';
 /** Each generated file, by its path in the repository. `migratedUrl` is a database to read. */
 export const generators: Readonly<Record<string, (migratedUrl: string) => Promise<string>>> = {
   'openapi.json': async () => documentText(openApiDocument(endpoints, programVersion())),
-  'docs/errors.md': async () => errorsMarkdown(),
+  'docs/integrate/errors.md': async () => errorsMarkdown(),
   'db/schema.sql': schemaSnapshot,
   'docs/operate/run.md': withSettings,
 };

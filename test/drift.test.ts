@@ -229,7 +229,11 @@ describe('the check of every answer', () => {
   });
 });
 
-describe.each(['docs/conformance.md', 'docs/reliability.md', 'docs/security.md'])('%s', (path) => {
+describe.each([
+  'docs/contribute/conformance.md',
+  'docs/contribute/reliability.md',
+  'docs/security.md',
+])('%s', (path) => {
   test('names only tests that exist', async () => {
     const text = await read(path);
     const rows = text.matchAll(/`([\w./-]+\.(?:test|prove)\.ts)` › ([^|<]+)/g);

@@ -1,6 +1,6 @@
 // The one table of everything that can go wrong, and the one error class that carries it.
 // A code is stable forever: clients branch on it. Status, retry advice and the error pages
-// (docs/errors.md, the OpenAPI document) are all read from here.
+// (docs/integrate/errors.md, the OpenAPI document) are all read from here.
 
 /** The very same request may succeed later. */
 const passingStatuses = [408, 429, 500, 503, 504] as const;

@@ -1,5 +1,5 @@
-// The pages that `doc_url` of an error leads to: docs/errors.md for the repository and HTML for
-// /docs/errors, both from the one list of sections below. Each code is a heading and its own
+// The pages that `doc_url` of an error leads to: docs/integrate/errors.md for the repository and
+// HTML for /docs/errors, both from the one list of sections below. Each code is a heading and its own
 // anchor.
 
 import {
@@ -80,7 +80,7 @@ function factsOf(status: number, advice: string): string[] {
   return [`Status: ${status}`, `What to do: ${advice}`, `Retry: ${retry}`];
 }
 
-/** The text of docs/errors.md. */
+/** The text of docs/integrate/errors.md. */
 export function errorsMarkdown(): string {
   const parts = [
     '<!-- Generated from src/core/problem.ts. Do not edit. -->',

@@ -1,0 +1,233 @@
+// The commands in the documents: each block marked `sh` is run as its reader would run it, line by
+// line, in an empty folder, before a demo merchant. Where a block `text` follows, its lines must be
+// among what was printed. What cannot run here is listed, with what proves it instead.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { makeCertificate, writeCertificate } from './kit/certificates.ts';
+import { freePort } from './kit/port.ts';
+import { withDatabase } from './kit/postgres.ts';
+import { type ServiceProcess, serveProcess } from './kit/process.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'tallybook-documents-'));
+const data = join(folder, 'data');
+let service: ServiceProcess;
+let servePort: number;
+/** What a reader knows from the start: a customer of the demo, and what `serve` printed. */
+let known: string;
+
+beforeAll(async () => {
+  for (const name of ['backups', 'etc', 'here']) mkdirSync(join(folder, name));
+  const files = { cert: join(folder, 'etc/fullchain.pem'), key: join(folder, 'etc/key.pem') };
+  writeCertificate(makeCertificate(), files);
+  service = await serveProcess(['--demo', '--data', data]);
+  servePort = await freePort();
+  const { api, greeting } = service;
+  const page = await api.get('/customers?limit=1', { token: greeting.token ?? '' });
+  known = JSON.stringify([page.body, greeting]);
+});
+afterAll(async () => {
+  await service.end();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** What is not run here, and what proves it. */
+const elsewhere: readonly (readonly [RegExp, string])[] = [
+  [
+    /^npm (ci|start|test|run|pack)\b/,
+    'CI and contributors run them; `npm start` is a demo service',
+  ],
+  [/^npx (vitest|tsx|-p)\b/, 'CI and contributors run them'],
+  [/^(useradd|systemctl|journalctl|install -d|cp \S+\.service)\b/, 'needs systemd as root'],
+  [/\bgpg\b/, 'needs a key of the reader; test/kit/backup.ts pipes backups'],
+  [/\bpg_restore\b/, 'needs a dump; src/cli/backup.test.ts restores one'],
+];
+
+/** Exit code 1 says that there is something to do. */
+const findsSomething = /tallybook\.js status/;
+
+/** The database that a document makes, on the server of this run: ours has its usual names. */
+const ownName = (text: string) => text.replaceAll('tallybook', 'reader');
+const password = 'of-no-value';
+
+function urlOf(role: string): string {
+  const url = new URL(withDatabase(inject('ownerUrl'), ownName('tallybook')));
+  url.username = ownName(role);
+  url.password = password;
+  return url.href;
+}
+
+async function asSuperuser(statements: string): Promise<void> {
+  const admin = new pg.Client({ connectionString: inject('ownerUrl') });
+  await admin.connect();
+  try {
+    for (const statement of statements.split(';\n')) {
+      if (statement !== '') await admin.query(statement);
+    }
+  } finally {
+    await admin.end();
+  }
+}
+
+interface Block {
+  readonly kind: string;
+  readonly text: string;
+}
+
+function documentsOf(path: string): string[] {
+  return readdirSync(join(root, path))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(path, name));
+}
+
+const blocksOf = (path: string): Block[] =>
+  Array.from(
+    readFileSync(join(root, path), 'utf8').matchAll(/^```(\w*)\n(.*?)^```$/gms),
+    ([, kind = '', text = '']) => ({ kind, text }),
+  );
+
+/** What a line ends with tells whether the next one belongs to it. */
+function commandsOf(text: string): string[] {
+  const commands: string[] = [];
+  let open = '';
+  for (const line of text.split('\n')) {
+    open = open === '' ? line : `${open}\n${line}`;
+    if (line.endsWith('\\') || (open.match(/["']/g) ?? []).length % 2 === 1) continue;
+    if (open.trim() !== '') commands.push(open);
+    open = '';
+  }
+  return commands;
+}
+
+/** One reader at work: a shell that keeps variables, and what was printed so far. */
+class Reader {
+  printed: string;
+  readonly #state = join(folder, 'state');
+  #server: ChildProcess | undefined;
+
+  constructor() {
+    this.printed = known;
+    writeFileSync(this.#state, '');
+  }
+
+  async run(command: string): Promise<string> {
+    const text = this.#pasted(command);
+    if (/tallybook\.js serve\b/.test(text)) return this.#serve(text);
+    const script = `set -a; . ${this.#state}; ${text}\ncode=$?
+      { export -p; declare -f; } > ${this.#state}; exit $code`;
+    const { child, output } = this.#spawn(script);
+    const [code] = await once(child, 'close');
+    const codes = findsSomething.test(command) ? [0, 1] : [0];
+    expect(codes, `${command}\n${output()}`).toContain(code);
+    // Of an application one keeps what it was created with.
+    if (!/ app (approve|revoke)/.test(command)) this.printed += output();
+    return output();
+  }
+
+  async end(): Promise<void> {
+    if (this.#server === undefined) return;
+    const gone = once(this.#server, 'exit');
+    this.#server.kill('SIGTERM');
+    expect((await gone)[0]).toBe(0);
+    this.#server = undefined;
+  }
+
+  /** A reader pastes what was printed last, or names what the demo has. */
+  #pasted(command: string): string {
+    const latest = (pattern: string) => {
+      const found = this.printed.match(new RegExp(pattern, 'g'))?.at(-1);
+      if (found === undefined) throw new Error(`nothing was printed for ${pattern}`);
+      return found;
+    };
+    return (
+      command
+        .replaceAll(/\b(\w+)_\d?…/g, (_, kind) => latest(`${kind}_\\w{8,}`))
+        .replaceAll(/\bHASH\b/g, () => latest('[0-9a-f]{64}'))
+        .replaceAll(/postgres:\/\/(\w+):…@db\/tallybook/g, (_, role) => `'${urlOf(role)}'`)
+        // It asks on a terminal, which a reader has.
+        .replaceAll('customer erase', 'customer erase --yes')
+        .replaceAll('http://127.0.0.1:8080', service.api.origin)
+        .replaceAll('/var/lib/tallybook', data)
+        .replaceAll('/var/backups', join(folder, 'backups'))
+        .replaceAll('/etc/tallybook', join(folder, 'etc'))
+        .replaceAll(/(node )?(?<![/\w])bin\/tallybook\.js/g, `node ${root}bin/tallybook.js`)
+    );
+  }
+
+  /** Until the next one, or the end of the document. */
+  async #serve(text: string): Promise<string> {
+    await this.end();
+    // The shell becomes the service: a signal to it is one to the service.
+    const script = `. ${this.#state}; node() { exec "$(type -P node)" "$@"; }
+      ${text.replace(/ --port \d+/, '')} --port ${servePort}`;
+    const server = this.#spawn(script);
+    this.#server = server.child;
+    await expect.poll(server.output, { message: text }).toMatch(/Tallybook is ready/);
+    return server.output();
+  }
+
+  #spawn(script: string): { readonly child: ChildProcess; output(): string } {
+    const { PATH, TMPDIR, HOME } = process.env;
+    const { port: TALLYBOOK_PORT } = new URL(service.api.origin);
+    const env = { PATH, TMPDIR, HOME, TALLYBOOK_PORT, TALLYBOOK_DATA: data };
+    const child = spawn('bash', ['-c', script], { cwd: join(folder, 'here'), env });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk) => {
+        output += String(chunk);
+      });
+    }
+    return { child, output: () => output };
+  }
+}
+
+/** `…` stands for any text within a line. */
+function expectLines(expected: string, output: string): void {
+  for (const line of expected.trim().split('\n')) {
+    const parts = line.split('…').map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+    expect(output.replaceAll('\r', '')).toMatch(new RegExp(parts.join('.*?')));
+  }
+}
+
+const documents = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'ARCHITECTURE.md',
+  ...['docs/integrate', 'docs/operate', 'docs/contribute', 'docs/decisions'].flatMap(documentsOf),
+  'docs/security.md',
+  'deploy/README.md',
+  'bench/README.md',
+].filter((path) => blocksOf(path).some(({ kind }) => kind === 'sh'));
+
+test.each(documents)('%s: every command does what it says', { timeout: 180_000 }, async (path) => {
+  const reader = new Reader();
+  let output = '';
+  let wasRun = false;
+  try {
+    for (const { kind, text } of blocksOf(path)) {
+      if (kind === 'text' && wasRun) expectLines(text, output);
+      wasRun = false;
+      if (kind === 'sql') await asSuperuser(ownName(text).replace('…', password));
+      if (kind !== 'sh') continue;
+      output = '';
+      for (const command of commandsOf(text)) {
+        if (command.startsWith('#') || elsewhere.some(([pattern]) => pattern.test(command)))
+          continue;
+        output += await reader.run(command);
+        wasRun = true;
+      }
+    }
+  } finally {
+    await reader.end();
+    await asSuperuser('drop database if exists reader (force);\n');
+    await asSuperuser('drop role if exists reader_service;\ndrop role if exists reader_owner;\n');
+  }
+});
