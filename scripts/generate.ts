@@ -1,7 +1,7 @@
 // Writes the files that are made from others: openapi.json and docs/integrate/errors.md from the
 // contracts and the problem table, db/schema.sql from the migrations, the settings in
-// docs/operate/run.md. The drift test calls the same functions and compares, so a file that was edited by hand, or not
-// generated again, fails the suite.
+// docs/operate/run.md. The drift test calls the same functions and compares, so a file that was
+// edited by hand, or not generated again, fails the suite.
 
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

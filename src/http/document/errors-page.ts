@@ -1,6 +1,6 @@
 // The pages that `doc_url` of an error leads to: docs/integrate/errors.md for the repository and
-// HTML for /docs/errors, both from the one list of sections below. Each code is a heading and its own
-// anchor.
+// HTML for /docs/errors, both from the one list of sections below. Each code is a heading and its
+// own anchor.
 
 import {
   adviceOf,
