@@ -212,6 +212,7 @@ create table merchants (
   id text collate "C" not null,
   name text not null,
   created_at timestamp with time zone not null,
+  disabled_at timestamp with time zone,
   requests_per_minute integer,
   request_burst integer,
   constraint merchants_pkey primary key (id),

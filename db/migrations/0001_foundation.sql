@@ -23,6 +23,8 @@ create table merchants (
   id text collate "C" primary key,
   name text not null,
   created_at timestamptz not null,
+  -- From then on its tokens are refused. Null: they are not.
+  disabled_at timestamptz,
   -- Null: the default. 0: no limit.
   requests_per_minute integer check (requests_per_minute >= 0),
   request_burst integer check (request_burst >= 1)

@@ -61,7 +61,7 @@ export interface LookUpQuestion {
 }
 
 /**
- * The live credentials behind tokens, each with whether the location asked about is one of its
+ * The live credentials behind tokens, none of a disabled merchant, each with whether the location asked about is one of its
  * merchant's, and with the operations that the keys asked about are bound to. Expiry is judged by
  * the database's clock: a service whose clock is wrong admits no token too long. A consent is live
  * while its approval and the token that gave it are.
@@ -103,7 +103,7 @@ const credentials = (isAdmitted: string, oauth: string, bound: string) => `
     select id from locations
     where merchant_id = c.merchant_id and id = asked.location_id limit 1) l
     on c.all_locations
-  where t.expires_at > now() and c.revoked_at is null${isAdmitted}`;
+  where t.expires_at > now() and c.revoked_at is null and m.disabled_at is null${isAdmitted}`;
 
 /**
  * What stands behind a token of an application: the application, what the token was asked to be

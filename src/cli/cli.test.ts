@@ -193,7 +193,10 @@ describe('what does not exist exits with 1 and says so', () => {
 describe('--json prints one value: ', () => {
   test('merchants', async () => {
     const made = await json('merchant', 'create', '--name', 'Zoë’s “Corner” Shop');
-    expect(made).toEqual({ id: id('mer'), name: 'Zoë’s “Corner” Shop', created_at: time });
+    expect(made).toEqual({
+      ...{ id: id('mer'), name: 'Zoë’s “Corner” Shop', created_at: time },
+      disabled_at: null,
+    });
     expect(await json('merchant', 'list')).toContainEqual(made);
   });
 

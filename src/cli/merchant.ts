@@ -1,7 +1,8 @@
 // `tallybook merchant`: makes and lists merchants.
 
 import type { Merchant } from '../access/operator/merchants.ts';
-import { type CommonFlags, define, group, nameOf, withStore } from './command.ts';
+import type { Connections } from '../access/transact.ts';
+import { type CommonFlags, define, group, idOf, nameOf, withStore } from './command.ts';
 import type { DocumentedCommand } from './help.ts';
 import { members, show, table, timeText } from './output.ts';
 
@@ -12,7 +13,7 @@ interface CreateFlags extends CommonFlags {
 export function defineMerchant(program: DocumentedCommand): void {
   const merchant = group(program, {
     name: 'merchant',
-    description: 'Make and list merchants.',
+    description: 'Make, list, rename, disable and enable merchants, and export their data.',
     example: 'tallybook merchant list',
   });
   define(merchant, {
@@ -27,6 +28,54 @@ export function defineMerchant(program: DocumentedCommand): void {
     description: 'List all merchants, the oldest first.',
     example: 'tallybook merchant list --json',
   }).action(list);
+  defineChanges(merchant);
+}
+
+function defineChanges(merchant: DocumentedCommand): void {
+  const one = (name: string, description: string, options = '') =>
+    define(merchant, {
+      name,
+      description,
+      example: `tallybook merchant ${name} mer_01k9x3v7c2e4r8t1m5n6p0q9sa${options}`,
+    }).argument('<merchant>', 'the merchant, mer_…', idOf('mer_'));
+  one('rename', 'Give a merchant another name.', ' --name "Corner Shop"')
+    .requiredOption('--name <name>', 'what to call it', nameOf)
+    .action((id: string, flags: CreateFlags) =>
+      change(flags, ({ renameMerchant }, access) => renameMerchant(access, id, flags.name)),
+    );
+  one(
+    'disable',
+    'Refuse all tokens of a merchant, those of applications among them, from the next request on. ' +
+      'Its data stays.',
+  ).action((id: string, flags: CommonFlags) =>
+    change(flags, ({ changeDisabled }, access) => changeDisabled(access, id, true)),
+  );
+  one('enable', 'Admit the tokens of a merchant that was disabled.').action(
+    (id: string, flags: CommonFlags) =>
+      change(flags, ({ changeDisabled }, access) => changeDisabled(access, id, false)),
+  );
+}
+
+async function change(
+  flags: CommonFlags,
+  work: (
+    functions: typeof import('../access/operator/merchants.ts'),
+    access: Connections,
+  ) => Promise<Merchant>,
+): Promise<void> {
+  const merchant = await withStore(flags, async ({ database }) =>
+    work(await import('../access/operator/merchants.ts'), database),
+  );
+  await show(flags, merchant, describe);
+}
+
+function describe({ id, name, created_at, disabled_at }: Merchant): string {
+  return members([
+    ['Merchant', id],
+    ['Name', name],
+    ['Created', created_at],
+    ['Disabled', disabled_at ?? 'no'],
+  ]);
 }
 
 async function create(flags: CreateFlags): Promise<void> {
@@ -38,13 +87,7 @@ async function create(flags: CreateFlags): Promise<void> {
     },
     { mustExist: false },
   );
-  await show(flags, merchant, ({ id, name, created_at }) =>
-    members([
-      ['Merchant', id],
-      ['Name', name],
-      ['Created', created_at],
-    ]),
-  );
+  await show(flags, merchant, describe);
 }
 
 async function list(flags: CommonFlags): Promise<void> {
@@ -58,8 +101,13 @@ async function list(flags: CommonFlags): Promise<void> {
     all.length === 0
       ? 'There is no merchant yet: make one with "tallybook merchant create".'
       : table(
-          ['Merchant', 'Name', 'Created'],
-          all.map(({ id, name, created_at }) => [id, name, timeText(created_at)]),
+          ['Merchant', 'Name', 'Created', 'Disabled'],
+          all.map(({ id, name, created_at, disabled_at }) => [
+            id,
+            name,
+            timeText(created_at),
+            disabled_at === null ? '' : timeText(disabled_at),
+          ]),
         ),
   );
 }

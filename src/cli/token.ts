@@ -5,6 +5,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Credential, IssuedCredential } from '../access/operator/credentials.ts';
 import type { Connections } from '../access/transact.ts';
+import { UsageError } from '../config.ts';
 import { limits } from '../core/limits.ts';
 import type { Scope } from '../core/principal.ts';
 import { scopes as allScopes } from '../resources.ts';
@@ -56,7 +57,12 @@ export function defineToken(program: DocumentedCommand): void {
     description: 'List the credentials of a merchant, the oldest first, revoked ones among them.',
     example: `tallybook token list --merchant ${merchantExample} --json`,
   })
-    .requiredOption('--merchant <merchant>', 'whose they are, mer_…', idOf('mer_'))
+    .option(
+      '--merchant <merchant>',
+      'whose they are, mer_… (required but with --expiring)',
+      idOf('mer_'),
+    )
+    .option('--expiring <time>', 'only tokens that end within such a time, as 14d', durationOf)
     .action(list);
   define(token, {
     name: 'show',
@@ -129,27 +135,58 @@ async function create(flags: CreateFlags): Promise<void> {
   await showIssued(flags, issued);
 }
 
-async function list(flags: CommonFlags & { readonly merchant: string }): Promise<void> {
-  const credentials = await withAccess(flags, async (access, { allCredentials }) => {
-    const merchant = await merchantOf(access, flags.merchant);
-    const found: Shown[] = [];
-    for await (const one of allCredentials(access.reader, merchant)) found.push(shown(one));
-    return found;
+interface ListFlags extends CommonFlags {
+  readonly merchant?: string;
+  readonly expiring?: number;
+}
+
+async function list(flags: ListFlags): Promise<void> {
+  const { merchant: id, expiring } = flags;
+  if (id === undefined && expiring === undefined) {
+    throw new UsageError(
+      'name whose tokens with --merchant mer_…, or those of all that end soon with --expiring 14d',
+    );
+  }
+  const credentials = await withAccess(flags, async (access, functions) => {
+    const { reader } = access;
+    const found: Credential[] = [];
+    for await (const merchant of id === undefined
+      ? idsOfMerchants(reader)
+      : [await merchantOf(access, id)]) {
+      if (expiring === undefined) {
+        for await (const one of functions.allCredentials(reader, merchant)) found.push(one);
+      } else found.push(...(await functions.endingCredentials(reader, merchant, expiring)));
+    }
+    return found.map(shown);
   });
   await show(flags, credentials, (all) =>
     all.length === 0
-      ? 'The merchant has no token yet: make one with "tallybook token create".'
+      ? nothingText(flags)
       : table(
           ['Credential', 'Name', 'Scopes', 'Locations', 'Newest token'],
           all.map((one) => [
             one.id,
-            `${one.name}\n${kindText(one)}`,
+            [
+              one.name,
+              kindText(one),
+              ...(flags.merchant === undefined ? [one.merchant_id] : []),
+            ].join('\n'),
             scopesText(one),
             locationsCounted(one.locations),
             newestText(one),
           ]),
         ),
   );
+}
+
+function nothingText({ expiring }: ListFlags): string {
+  if (expiring !== undefined) return 'No token ends within that time.';
+  return 'The merchant has no token yet: make one with "tallybook token create".';
+}
+
+async function* idsOfMerchants(reader: Connections['reader']) {
+  const { allMerchants } = await import('../access/operator/merchants.ts');
+  for await (const { id } of allMerchants(reader)) yield id;
 }
 
 function newestText(one: Shown): string {

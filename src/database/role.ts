@@ -34,7 +34,7 @@ const accessRights = `
   grant execute on all functions in schema public to %ROLE%;
   grant insert on merchants, credentials, credential_tokens, applications, application_secrets,
     oauth_records, rate_buckets to %ROLE%;
-  grant update (requests_per_minute, request_burst) on merchants to %ROLE%;
+  grant update (name, disabled_at, requests_per_minute, request_burst) on merchants to %ROLE%;
   grant update (scopes, all_locations, location_ids, last_used_at, revoked_at, requests_per_minute,
     request_burst) on credentials to %ROLE%;
   grant update (expires_at) on credential_tokens to %ROLE%;

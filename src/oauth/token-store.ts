@@ -49,10 +49,11 @@ export function findLiveApprovals(
   return {
     name: 'find_live_approvals',
     text: `
-      select id as credential_id, merchant_id, scopes from credentials
-      where application_id = $1 and approval_id is null and revoked_at is null
-        and ($2::text is null or merchant_id = $2)
-      order by id`,
+      select c.id as credential_id, c.merchant_id, c.scopes
+      from credentials c join merchants m on m.id = c.merchant_id and m.disabled_at is null
+      where c.application_id = $1 and c.approval_id is null and c.revoked_at is null
+        and ($2::text is null or c.merchant_id = $2)
+      order by c.id`,
     values: [lookupId(application), merchant === null ? null : lookupId(merchant)],
   };
 }

@@ -8,14 +8,18 @@ export interface MerchantRow {
   readonly id: MerchantId;
   readonly name: string;
   readonly created_at: string;
+  /** Since when its tokens are refused; null: they are not. */
+  readonly disabled_at: string | null;
 }
+
+const columns = 'id, name, created_at, disabled_at';
 
 export function insertMerchant(id: string, name: string): Statement<MerchantRow> {
   return {
     name: 'insert_merchant',
     text: `
       insert into merchants (id, name, created_at) values ($1, $2, now())
-      returning id, name, created_at`,
+      returning ${columns}`,
     values: [id, name],
   };
 }
@@ -40,7 +44,7 @@ export function insertOperator(
 export function listMerchants(after: string, limit: number): Statement<MerchantRow> {
   return {
     name: 'list_merchants',
-    text: 'select id, name, created_at from merchants where id > $1 order by id limit $2',
+    text: `select ${columns} from merchants where id > $1 order by id limit $2`,
     values: [after, limit],
   };
 }
@@ -48,8 +52,27 @@ export function listMerchants(after: string, limit: number): Statement<MerchantR
 export function findMerchant(id: string): Statement<MerchantRow> {
   return {
     name: 'find_merchant',
-    text: 'select id, name, created_at from merchants where id = $1',
+    text: `select ${columns} from merchants where id = $1`,
     values: [lookupId(id)],
+  };
+}
+
+export function setName(merchant: MerchantId, name: string): Statement<MerchantRow> {
+  return {
+    name: 'set_merchant_name',
+    text: `update merchants set name = $2 where id = $1 returning ${columns}`,
+    values: [merchant, name],
+  };
+}
+
+/** Counts from the next request on. A second call changes nothing. */
+export function setDisabled(merchant: MerchantId, isDisabled: boolean): Statement<MerchantRow> {
+  return {
+    name: 'set_merchant_disabled',
+    text: `
+      update merchants set disabled_at = case when $2 then coalesce(disabled_at, now()) end
+      where id = $1 returning ${columns}`,
+    values: [merchant, isDisabled],
   };
 }
 

@@ -6,7 +6,7 @@ import type { MerchantId } from '../../core/principal.ts';
 import { Problem } from '../../core/problem.ts';
 import type { Reader, Writer } from '../../core/statement.ts';
 import { scopes } from '../../resources.ts';
-import { transact } from '../transact.ts';
+import { type Connections, transact } from '../transact.ts';
 import { allRows } from './all-rows.ts';
 import {
   findMerchant,
@@ -14,6 +14,8 @@ import {
   insertOperator,
   listMerchants,
   type MerchantRow,
+  setDisabled,
+  setName,
 } from './merchant-store.ts';
 
 export type Merchant = MerchantRow;
@@ -37,9 +39,46 @@ export function allMerchants(reader: Reader): AsyncGenerator<Merchant> {
 
 /** @throws Problem not_found */
 export async function requireMerchant(reader: Reader, id: string): Promise<MerchantId> {
+  return (await merchantById(reader, id)).id;
+}
+
+/**
+ * Gives a merchant another name. When it has that name already, no line is written.
+ * @throws Problem not_found
+ */
+export async function renameMerchant(
+  access: Connections,
+  id: string,
+  name: string,
+): Promise<Merchant> {
+  const before = await merchantById(access.reader, id);
+  if (before.name === name) return before;
+  const entry = { action: 'merchant.rename', merchant_id: before.id, name, before: before.name };
+  await transact(access.writer, entry, [setName(before.id, name)]);
+  return merchantById(access.reader, id);
+}
+
+/**
+ * Refuses all tokens of a merchant from the next request on, those of applications among them, or
+ * admits them again. When that is so already, no line is written.
+ * @throws Problem not_found
+ */
+export async function changeDisabled(
+  access: Connections,
+  id: string,
+  isDisabled: boolean,
+): Promise<Merchant> {
+  const before = await merchantById(access.reader, id);
+  if ((before.disabled_at !== null) === isDisabled) return before;
+  const action = isDisabled ? 'merchant.disable' : 'merchant.enable';
+  await transact(access.writer, { action, merchant_id: before.id }, [
+    setDisabled(before.id, isDisabled),
+  ]);
+  return merchantById(access.reader, id);
+}
+
+async function merchantById(reader: Reader, id: string): Promise<Merchant> {
   const [merchant] = await reader.query(findMerchant(id));
-  if (merchant === undefined) {
-    throw new Problem('not_found', { message: `there is no merchant ${id}` });
-  }
-  return merchant.id;
+  if (merchant !== undefined) return merchant;
+  throw new Problem('not_found', { message: `there is no merchant ${id}` });
 }

@@ -25,6 +25,7 @@ export function findConsent(id: string): Statement<ConsentRow> {
       select c.application_id, c.scopes, a.scopes as approval_scopes, g.scopes as giver_scopes,
         extract(epoch from gt.expires_at - now())::float8 as left
       from credentials c
+      join merchants m on m.id = c.merchant_id and m.disabled_at is null
       join applications app on app.id = c.application_id and app.disabled_at is null
       join credentials a on a.merchant_id = c.merchant_id and a.id = c.approval_id
         and a.revoked_at is null
@@ -63,7 +64,7 @@ export function findGiver(tokenHash: Buffer): Statement<Giver> {
       from credential_tokens t
       join credentials c on c.merchant_id = t.merchant_id and c.id = t.credential_id
         and c.revoked_at is null and c.kind = 'personal_access_token'
-      join merchants m on m.id = c.merchant_id
+      join merchants m on m.id = c.merchant_id and m.disabled_at is null
       where t.token_hash = $1 and t.expires_at > now()`,
     values: [tokenHash],
   };
