@@ -61,10 +61,10 @@ export interface LookUpQuestion {
 }
 
 /**
- * The live credentials behind tokens, none of a disabled merchant, each with whether the location asked about is one of its
- * merchant's, and with the operations that the keys asked about are bound to. Expiry is judged by
- * the database's clock: a service whose clock is wrong admits no token too long. A consent is live
- * while its approval and the token that gave it are.
+ * The live credentials behind tokens, but for those of disabled merchants, each with whether the
+ * location asked about is one of its merchant's, and with the operations that the keys asked about
+ * are bound to. Expiry is judged by the database's clock: a service whose clock is wrong admits no
+ * token too long. A consent is live while its approval and the token that gave it are.
  *
  * Three texts, because a part costs the database time whether it is used or not: a personal token
  * takes 241 µs with all parts, 188 without those of OAuth, and 155 without keys as well.

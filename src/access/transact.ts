@@ -35,7 +35,12 @@ export async function transact(
   return results.slice(0, -1);
 }
 
-/** The same without a line, for what no operator does. */
+/** Commits the line of an action that changes nothing, before it is done. */
+export async function recordAction(writer: Writer, entry: AuditEntry): Promise<void> {
+  await transact(writer, entry, []);
+}
+
+/** Commits statements without a line, for what no operator does. */
 export async function commitAll(
   writer: Writer,
   statements: readonly Statement[],

@@ -113,7 +113,8 @@ describe('every command', () => {
     ...['location', 'location create', 'location list'],
     ...['token', 'token create', 'token list', 'token show', 'token rotate', 'token revoke'],
     ...['token grant', 'token scope', 'token prune', 'limit', 'limit set', 'limit show'],
-    ...['customer', 'customer erase'],
+    ...['merchant rename', 'merchant disable', 'merchant enable', 'merchant export'],
+    ...['customer', 'customer erase', 'customer export'],
   ];
 
   test.each(commands)('%s has help with an example of it', async (command) => {

@@ -42,7 +42,7 @@ async function greeted(
 
 const inShell = (line: string, cwd: string) =>
   new Promise<string>((resolve, reject) => {
-    execFile('/bin/bash', ['-c', line], { env, cwd }, (error, stdout) => {
+    execFile('/bin/bash', ['--norc', '-c', line], { env, cwd }, (error, stdout) => {
       if (error) reject(error);
       else resolve(stdout);
     });

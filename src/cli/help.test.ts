@@ -113,7 +113,7 @@ describe('every example', () => {
 
   const inShell = (line: string) => {
     const script = `tallybook() { "${process.execPath}" "${program}" "$@"; }; ${line}`;
-    return run('/bin/bash', ['-c', script], directory);
+    return run('/bin/bash', ['--norc', '-c', script], directory);
   };
   const printed = async (line: string) => {
     const { code, stdout, stderr } = await inShell(`tallybook ${line} --data ./data --json`);
@@ -161,7 +161,7 @@ describe('every example', () => {
     const where = line.includes('--data') ? '' : 'export TALLYBOOK_DATA=./data;';
     const isServe = command === 'serve';
     // No such address, so that it ends; no terminal to ask on.
-    const yes = command.startsWith('customer') ? ' --yes' : '';
+    const yes = /customer erase/.test(line) ? ' --yes' : '';
     const rest = isServe ? ' --host 192.0.2.1' : yes;
     const { code, stderr } = await inShell(`${where} ${line}${rest}`);
     const isIdle = isServe || /^status|^customer/.test(command);

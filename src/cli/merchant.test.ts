@@ -98,7 +98,7 @@ test('the tokens of a disabled merchant are refused, until it is enabled', async
   expect(await answers()).toEqual([...allowed, ...allowed, ...allowed]);
 });
 
-test('token list --expiring names the tokens that end soon, of all merchants or of one', async () => {
+test('token list --expiring names tokens that end soon, of all merchants or one', async () => {
   const listed = (...flags: readonly string[]) => json<{ id: string }[]>('token', 'list', ...flags);
   const ids = async (...flags: readonly string[]) =>
     (await listed(...flags)).map(({ id }) => id).sort();

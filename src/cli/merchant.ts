@@ -2,9 +2,10 @@
 
 import type { Merchant } from '../access/operator/merchants.ts';
 import type { Connections } from '../access/transact.ts';
+import { merchantOf } from './access.ts';
 import { type CommonFlags, define, group, idOf, nameOf, withStore } from './command.ts';
 import type { DocumentedCommand } from './help.ts';
-import { members, show, table, timeText } from './output.ts';
+import { fileArgument, members, show, showExport, table, timeText } from './output.ts';
 
 interface CreateFlags extends CommonFlags {
   readonly name: string;
@@ -45,8 +46,8 @@ function defineChanges(merchant: DocumentedCommand): void {
     );
   one(
     'disable',
-    'Refuse all tokens of a merchant, those of applications among them, from the next request on. ' +
-      'Its data stays.',
+    'Refuse all tokens of a merchant, those of applications among them, from the next request ' +
+      'on. Its data stays.',
   ).action((id: string, flags: CommonFlags) =>
     change(flags, ({ changeDisabled }, access) => changeDisabled(access, id, true)),
   );
@@ -54,6 +55,27 @@ function defineChanges(merchant: DocumentedCommand): void {
     (id: string, flags: CommonFlags) =>
       change(flags, ({ changeDisabled }, access) => changeDisabled(access, id, false)),
   );
+  one(
+    'export',
+    'Write everything of a merchant as lines of JSON, as the interface shows it and as of one ' +
+      'moment. The last line counts the others.',
+    ' shop.jsonl',
+  )
+    .argument(...fileArgument)
+    .action(exportMerchant);
+}
+
+async function exportMerchant(id: string, file: string, flags: CommonFlags): Promise<void> {
+  const records = await withStore(flags, async ({ database }) => {
+    const merchant = await merchantOf(database, id);
+    const { linesOfMerchant, writeLines } = await import('./export.ts');
+    const { recordAction } = await import('../access/transact.ts');
+    const { withSnapshot } = await import('../database/snapshot.ts');
+    const { writer } = database;
+    await recordAction(writer, { action: 'merchant.export', merchant_id: merchant, file });
+    return withSnapshot(writer, (reader) => writeLines(linesOfMerchant(reader, merchant), file));
+  });
+  await showExport(flags, { file, merchant_id: id, records });
 }
 
 async function change(

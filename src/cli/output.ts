@@ -75,3 +75,20 @@ export function members(pairs: readonly (readonly [name: string, value: string])
 export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
+
+/** Where an export goes, as commander takes it. */
+export const fileArgument = ['[file]', 'the file; otherwise standard output', '-'] as const;
+
+/** What was exported, unless standard output holds it. */
+export async function showExport(
+  flags: { readonly json?: boolean },
+  done: {
+    readonly file: string;
+    readonly merchant_id: string;
+    readonly id?: string;
+    readonly records: number;
+  },
+): Promise<void> {
+  if (done.file === '-') return;
+  await show(flags, done, ({ records, file }) => `${file} has ${count(records, 'record')}.`);
+}

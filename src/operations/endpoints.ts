@@ -55,7 +55,8 @@ function missingType(): never {
   });
 }
 
-function presentOperation(row: store.ShownOperation): DataOf<typeof contract.getOperation> {
+/** As the interface shows it. */
+export function presentOperation(row: store.ShownOperation): DataOf<typeof contract.getOperation> {
   return {
     id: row.id,
     type: row.type,

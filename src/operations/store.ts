@@ -85,6 +85,25 @@ export function listOperations(
   };
 }
 
+/**
+ * What was done with one resource, oldest first: for the operator, who sees all of it. It walks
+ * over the merchant's operations, because no request asks for this.
+ */
+export function listOperationsOn(
+  merchant: MerchantId,
+  resourceId: string,
+  after: string,
+  limit: number,
+): Statement<ShownOperation> {
+  return {
+    name: '',
+    text: `
+      select ${columns} from operations o
+      where o.merchant_id = $1 and o.resource_id = $2 and o.id > $3 order by o.id limit $4`,
+    values: [merchant, lookupId(resourceId), after, limit],
+  };
+}
+
 /** The caller's own operation behind one key, if it has committed. */
 export function findOperationByKey(
   may: Visibility,
