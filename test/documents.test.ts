@@ -20,6 +20,7 @@ const folder = mkdtempSync(join(tmpdir(), 'tallybook-documents-'));
 const data = join(folder, 'data');
 let service: ServiceProcess;
 let servePort: number;
+let metricsPort: number;
 /** What a reader knows from the start: a customer of the demo, and what `serve` printed. */
 let known: string;
 
@@ -29,6 +30,7 @@ beforeAll(async () => {
   writeCertificate(makeCertificate(), files);
   service = await serveProcess(['--demo', '--data', data]);
   servePort = await freePort();
+  metricsPort = await freePort();
   const { api, greeting } = service;
   const page = await api.get('/customers?limit=1', { token: greeting.token ?? '' });
   known = JSON.stringify([page.body, greeting]);
@@ -46,6 +48,7 @@ const elsewhere: readonly (readonly [RegExp, string])[] = [
   ],
   [/^npx (vitest|tsx|-p)\b/, 'CI and contributors run them'],
   [/^(useradd|systemctl|journalctl|install -d|cp \S+\.service)\b/, 'needs systemd as root'],
+  [/^(git pull|echo TALLYBOOK_BACKUP_DIR=)/, 'changes the program or settings of the reader'],
   [/\bgpg\b/, 'needs a key of the reader; test/kit/backup.ts pipes backups'],
   [/\bpg_restore\b/, 'needs a dump; src/cli/backup.test.ts restores one'],
 ];
@@ -154,6 +157,8 @@ class Reader {
         // It asks on a terminal, which a reader has.
         .replaceAll('customer erase', 'customer erase --yes')
         .replaceAll('http://127.0.0.1:8080', service.api.origin)
+        .replaceAll(':9464', `:${metricsPort}`)
+        .replaceAll('PORT=9464', `PORT=${metricsPort}`)
         .replaceAll('/var/lib/tallybook', data)
         .replaceAll('/var/backups', join(folder, 'backups'))
         .replaceAll('/etc/tallybook', join(folder, 'etc'))
