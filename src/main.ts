@@ -16,6 +16,7 @@ import { BackupFolder } from './backups/folder.ts';
 import { type Backups, type Config, environmentFor, namesOf, type Storage } from './config.ts';
 import { limits } from './core/limits.ts';
 import type { FailureKind } from './core/statement.ts';
+import { systemReason } from './core/system-failure.ts';
 import { openStore, type Store } from './database/open.ts';
 import { Certificate } from './http/certificate.ts';
 import { Metrics } from './http/metrics.ts';
@@ -317,7 +318,7 @@ function explained(
     EACCES: `only root may use it: name one above 1023 with ${namesOf(setting)}`,
     EADDRNOTAVAIL: `this machine has no such address: name another one with ${namesOf('host')}`,
   };
-  const reason = reasons[cause.code ?? ''] ?? cause.message;
+  const reason = reasons[cause.code ?? ''] ?? systemReason(cause);
   return new Error(`cannot listen on ${host}, port ${port}, because ${reason}`, { cause });
 }
 

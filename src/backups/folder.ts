@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { systemReason } from '../core/system-failure.ts';
 
 /** Why the last try failed; none when the last one succeeded. */
 export interface BackupFailure {
@@ -40,13 +41,18 @@ export class BackupFolder {
       mkdirSync(this.path, { mode: 0o700 });
     } catch (cause) {
       if (codeOf(cause) !== 'EEXIST') {
-        throw new Error(`the folder ${this.path} cannot be made: ${codeOf(cause)}`, { cause });
+        throw new Error(`the folder ${this.path} cannot be made: ${systemReason(cause)}`, {
+          cause,
+        });
       }
     }
     try {
+      readdirSync(this.path);
       accessSync(this.path, constants.W_OK | constants.X_OK);
     } catch (cause) {
-      throw new Error(`backups cannot be written to ${this.path}: ${codeOf(cause)}`, { cause });
+      throw new Error(`backups cannot be written to ${this.path}: ${systemReason(cause)}`, {
+        cause,
+      });
     }
   }
 

@@ -4,6 +4,7 @@ import { createPublicKey, type JsonWebKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
 import type { KeySet } from '../access/operator/application-store.ts';
+import { systemReason } from '../core/system-failure.ts';
 
 /** Exact addresses, because a redirect address is compared as a whole. */
 export function redirectsOf(text: string, before: readonly string[]): readonly string[] {
@@ -23,7 +24,8 @@ export function keySetOf(path: string): KeySet {
   try {
     parsed = JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const isText = error instanceof SyntaxError;
+    const reason = isText ? 'it is not JSON' : systemReason(error);
     throw new InvalidArgumentError(`It cannot be read: ${reason}.`);
   }
   const keys = (parsed as { readonly keys?: unknown } | null)?.keys;

@@ -231,19 +231,19 @@ function describe(one: Shown): string {
     ['Name', one.name],
     ['Scopes', one.scopes.join('\n')],
     ['Redirects', one.redirect_uris.length === 0 ? 'none' : one.redirect_uris.join('\n')],
-    ['Proves itself', proofText(one)],
+    ['Proves itself', `with ${proofText(one).replaceAll('\n', '\nwith ')}`],
     ['Created', one.created_at],
     ['Disabled', one.disabled_at ?? 'no'],
   ]);
 }
 
 function proofText({ uses_keys, secrets }: Shown): string {
-  if (uses_keys) return 'with its key';
-  if (secrets.length === 0) return 'not any more';
+  if (uses_keys) return 'its own key';
+  if (secrets.length === 0) return 'nothing any more';
   return secrets
     .map(
       ({ last_four, expires_at }) =>
-        `…${last_four}${expires_at === null ? '' : ` until ${timeText(expires_at)}`}`,
+        `secret …${last_four}${expires_at === null ? '' : ` until ${timeText(expires_at)}`}`,
     )
     .join('\n');
 }

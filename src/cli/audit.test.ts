@@ -201,7 +201,7 @@ describe('audit verify', () => {
     await trail.tamper("update audit_records set line = E'{\\u001b[2J' where number = 3");
     const { code, stdout } = await tallybook('audit', 'verify');
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^Number 3 of \d{4}-\d\d-\d\d is altered: /);
+    expect(stdout).toMatch(/^Record 3 of \d{4}-\d\d-\d\d was altered: /);
     expect(stdout).toContain('Sound before it: 2 records.');
     expect(stdout).not.toContain('--expect');
     const report = await tallybook('audit', 'verify', '--json');

@@ -161,7 +161,7 @@ function describe({ records, last, fault }: ChainReport): string {
   if (last !== null) {
     texts.push(
       members([
-        ['Last sound', `number ${last.number} of ${last.day}`],
+        ['Last sound', `record ${last.number} of ${last.day}`],
         ['Hash', last.hash],
       ]),
     );
@@ -176,12 +176,16 @@ function describe({ records, last, fault }: ChainReport): string {
 }
 
 function faultText(fault: ChainFault): string {
-  return `${faultName(fault)}: ${fault.message}.`;
+  return (
+    `${faultName(fault)}: ${fault.message}.\nSomebody changed the table, or its disk is damaged. ` +
+    'Keep what is there ("tallybook audit\nexport"), and compare it with the trail in a backup.'
+  );
 }
 
 /** The fault, with the record that has it, if there is one. */
 export function faultName({ kind, day, number }: ChainFault): string {
-  return day === null ? 'The audit trail is altered' : `Number ${number} of ${day} is ${kind}`;
+  if (day === null) return 'The audit trail is altered';
+  return `Record ${number} of ${day} ${kind === 'missing' ? 'is' : 'was'} ${kind}`;
 }
 
 function filterOf(flags: FilterFlags): AuditFilter {

@@ -278,7 +278,7 @@ describe('a backup', () => {
     expect(code).toBe(1);
     expect(stdout).toMatch(
       new RegExp(
-        `^Audit +Number 1 of ${first?.day} is altered: run "tallybook audit verify"$`,
+        `^Audit +Record 1 of ${first?.day} was altered: run "tallybook audit verify"$`,
         'm',
       ),
     );

@@ -10,7 +10,7 @@ import { limits } from '../core/limits.ts';
 import type { Scope } from '../core/principal.ts';
 import type { Log, OpenOptions, Server, Store } from '../database/open.ts';
 import { scopes } from '../resources.ts';
-import type { DocumentedCommand } from './help.ts';
+import { type DocumentedCommand, sources } from './help.ts';
 
 /** The options of every command. */
 export interface CommonFlags {
@@ -165,8 +165,12 @@ export const idOf =
   (prefix: IdPrefix) =>
   (text: string): string => {
     if (text.startsWith(prefix) && lookupId(text) !== '') return text;
-    throw new InvalidArgumentError(`It must be an ID such as ${prefix}01k9x3v7….`);
+    const source = Object.entries(sources).find(([kind]) => kind === prefix)?.[1];
+    const hint = source === undefined ? '' : `; ${source} shows them`;
+    throw new InvalidArgumentError(`It must be an ID such as ${sampleOf(prefix)}${hint}.`);
   };
+
+const sampleOf = (prefix: IdPrefix) => `${prefix}01k9x3v7c2e4r8t1m5n6p0q9sa`;
 
 /** A name of 1 to 255 characters. */
 export function nameOf(text: string): string {

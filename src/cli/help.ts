@@ -24,7 +24,7 @@ export class DocumentedCommand extends Command {
     const isMissing = /^commander\.missing(Argument|MandatoryOptionValue)$/.test(
       options?.code ?? '',
     );
-    super.error(isMissing ? this.#missingText() : message, options);
+    super.error(isMissing ? this.#missingText() : inOurWords(message), options);
   }
 
   #missingText(): string {
@@ -45,6 +45,19 @@ export class DocumentedCommand extends Command {
 
 function isUnset(command: Command, option: Option): boolean {
   return command.getOptionValue(option.attributeName()) === undefined;
+}
+
+/** An invalid value, as commander says it, with the name that the caller typed first. */
+function inOurWords(message: string): string {
+  return message
+    .replace(
+      /^error: option '(--[a-z-]+)[^']*' argument '(.*)' is invalid\. /s,
+      'error: $1 is "$2". ',
+    )
+    .replace(
+      /^error: command-argument value '(.*)' is invalid for argument '(.*)'\. /s,
+      'error: <$2> is "$1". ',
+    );
 }
 
 class DocumentedHelp extends Help {
@@ -91,8 +104,8 @@ function variableLines({ variables }: DocumentedCommand, helper: Help): string[]
   return ['', 'Variables, where no option says otherwise:', ...items];
 }
 
-/** Where the IDs of an example come from. */
-const sources = {
+/** What shows the IDs of each kind. */
+export const sources = {
   mer_: '"tallybook merchant list"',
   cred_: '"tallybook token list"',
   app_: '"tallybook app list"',

@@ -6,6 +6,7 @@ import { CommanderError } from 'commander';
 import { UsageError } from '../config.ts';
 import { Problem } from '../core/problem.ts';
 import { DatabaseFailure } from '../core/statement.ts';
+import { systemMessage, systemReason } from '../core/system-failure.ts';
 import { defineApp } from './app.ts';
 import { defineAudit } from './audit.ts';
 import { defineBackup } from './backup.ts';
@@ -33,7 +34,7 @@ export async function run(argv: readonly string[]): Promise<void> {
     if (error.code === 'EPIPE') return;
     outputError = error;
     process.exitCode = 1;
-    process.stderr.write(`error: the output could not be written: ${error.message}\n`);
+    process.stderr.write(`error: the output could not be written: ${systemReason(error)}\n`);
   });
   process.stderr.on('error', () => undefined);
   try {
@@ -92,5 +93,5 @@ function textOf(error: unknown): string {
   if (error instanceof DatabaseFailure && error.cause instanceof Error) {
     return `${error.message}: ${error.cause.message}`;
   }
-  return error instanceof Error ? error.message : String(error);
+  return error instanceof Error ? systemMessage(error) : String(error);
 }

@@ -6,6 +6,7 @@ import { get as getHttps } from 'node:https';
 import type { Credential } from '../access/operator/credentials.ts';
 import { type Config, readConfig } from '../config.ts';
 import type { Reader } from '../core/statement.ts';
+import { systemMessage } from '../core/system-failure.ts';
 import { type CommonFlags, define, withStore } from './command.ts';
 import type { DocumentedCommand } from './help.ts';
 import { count, show } from './output.ts';
@@ -150,7 +151,7 @@ async function databaseNeeds(flags: StatusFlags): Promise<Need[]> {
   try {
     return await withStore(flags, ({ database }) => tokenNeeds(database.reader));
   } catch (error) {
-    const what = error instanceof Error ? error.message : String(error);
+    const what = error instanceof Error ? systemMessage(error) : String(error);
     return [{ about: 'database', what, remedy: 'the service cannot write before this is mended' }];
   }
 }

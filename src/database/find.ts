@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { limits } from '../core/limits.ts';
+import { systemMessage } from '../core/system-failure.ts';
 
 /** A database as one role finds it. */
 export interface Found {
@@ -218,5 +219,5 @@ export function codeOf(error: unknown): string {
 /** An attempt on several addresses fails with an empty message and a list. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ');
-  return error instanceof Error ? error.message : String(error);
+  return error instanceof Error ? systemMessage(error) : String(error);
 }

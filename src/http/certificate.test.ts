@@ -116,14 +116,16 @@ describe('files that change', () => {
   test('may be missing for a while', async () => {
     rmSync(files.key);
     await vi.waitFor(() => expect(failures).toHaveLength(2), 10_000);
-    expect(failures[1]).toContain(`cannot read ${files.key}: ENOENT`);
+    expect(failures[1]).toContain(`cannot read ${files.key}: there is no such file`);
     expect((await ask('/healthz', second)).status).toBe(200);
   });
 });
 
 test('files that are no certificate and its key are refused, by their names', () => {
   const others = { cert: join(directory, 'other.pem'), key: join(directory, 'other-key.pem') };
-  expect(() => new Certificate(others)).toThrow(`cannot read ${others.cert}: ENOENT`);
+  expect(() => new Certificate(others)).toThrow(
+    `cannot read ${others.cert}: there is no such file`,
+  );
   writeCertificate({ cert: first.cert, key: second.key }, others);
   expect(() => new Certificate(others)).toThrow(
     `${others.cert} and ${others.key} are not a certificate and its key in PEM form`,

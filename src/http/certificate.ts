@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { Server as SecureServer } from 'node:https';
 import { createSecureContext } from 'node:tls';
+import { systemReason } from '../core/system-failure.ts';
 
 /** Paths of PEM files: the certificate with its chain, and its key. */
 export interface CertificateFiles {
@@ -93,8 +94,7 @@ function read(path: string): Buffer {
   try {
     return readFileSync(path);
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? cause.code : 'unknown';
-    throw new Error(`cannot read ${path}: ${code}`, { cause });
+    throw new Error(`cannot read ${path}: ${systemReason(cause)}`, { cause });
   }
 }
 

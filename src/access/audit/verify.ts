@@ -196,7 +196,7 @@ function isSame(one: AuditPosition | undefined, other: AuditPosition): boolean {
 }
 
 function nameOf({ day, number }: AuditPosition): string {
-  return `number ${number} of ${day}`;
+  return `record ${number} of ${day}`;
 }
 
 function faultOf(

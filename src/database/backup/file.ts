@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
+import { systemReason } from '../../core/system-failure.ts';
 import { codeOf } from '../find.ts';
 
 export interface Draft {
@@ -58,7 +59,7 @@ function open(draft: string, name: string): number {
       ENOENT: 'there is no such directory',
       EACCES: 'this user may not write to its directory',
     };
-    const reason = reasons[codeOf(cause)] ?? String(cause);
+    const reason = reasons[codeOf(cause)] ?? systemReason(cause);
     throw new Error(`${name} cannot be written: ${reason}`, { cause });
   }
 }

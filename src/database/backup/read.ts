@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip, type Gunzip } from 'node:zlib';
+import { systemReason } from '../../core/system-failure.ts';
 import {
   damaged,
   endOfTable,
@@ -165,7 +166,7 @@ class Bytes {
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? String(error.code) : '';
       if (code === 'ENOENT') throw new Error('there is no such file', { cause: error });
-      if (!code.startsWith('Z_')) throw error;
+      if (!code.startsWith('Z_')) throw new Error(systemReason(error), { cause: error });
       throw damaged(error instanceof Error ? error.message : code, error);
     }
   }
