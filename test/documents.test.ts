@@ -49,8 +49,8 @@ const elsewhere: readonly (readonly [RegExp, string])[] = [
   [/^npx (vitest|tsx|-p)\b/, 'CI and contributors run them'],
   [/^(useradd|systemctl|journalctl|install -d|cp \S+\.service)\b/, 'needs systemd as root'],
   [/^(git pull|echo TALLYBOOK_BACKUP_DIR=)/, 'changes the program or settings of the reader'],
-  [/\bgpg\b/, 'needs a key of the reader; test/kit/backup.ts pipes backups'],
-  [/\bpg_restore\b/, 'needs a dump; src/cli/backup.test.ts restores one'],
+  [/\bgpg\b/, 'needs a key of the reader; src/cli/backup.test.ts pipes a backup'],
+  [/\bpg_restore\b/, 'the packaged PostgreSQL has neither pg_dump nor pg_restore'],
 ];
 
 /** Exit code 1 says that there is something to do. */
