@@ -251,7 +251,7 @@ describe('a backup', () => {
     const flags = ['backup', '-', '--database-url', source.serviceUrl];
     const { status, stderr } = spawnSync('/bin/sh', [...shell, ...flags], { encoding: 'utf8' });
     expect(status).toBe(1);
-    expect(stderr).toMatch(/^error: the output could not be written: ENOSPC.*\n$/);
+    expect(stderr).toMatch(/^error: the output could not be written: the disk is full .*\n$/);
   });
 
   test('whose file cannot be, or is not there, is refused in plain words', async () => {

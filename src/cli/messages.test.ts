@@ -77,6 +77,7 @@ describe('an error says what is wrong with what', () => {
       ['serve', '--backup-dir', 'absent/backups'],
       'absent/backups cannot be made: there is no such file or directory (ENOENT)',
     ],
+    [['backup', '/dev/null/b'], '/dev/null/b: a part of its path is not a directory (ENOTDIR)'],
   ] satisfies [string[], string][])('%j', async (args, text) => {
     const { code, stderr } = await tallybook(args);
     expect(code).toBeGreaterThan(0);
@@ -85,4 +86,17 @@ describe('an error says what is wrong with what', () => {
     expect(stderr).not.toMatch(/syscall|getaddrinfo|illegal operation|no such file or directory, /);
     expect(stderr).not.toContain('    at ');
   });
+});
+
+test('a backup whose reader has gone says that, and fails', async () => {
+  const backup = `"${process.execPath}" "${program}" backup -`;
+  const line = `exec 3> >(true); wait $!; ${backup} >&3`;
+  const env = { PATH: process.env.PATH, DATABASE_URL: db.serviceUrl };
+  const args = ['--norc', '-c', line];
+  const [code, stderr] = await new Promise<[number, string]>((resolve) => {
+    const child = execFile('/bin/bash', args, { env }, (_, __, printed) =>
+      resolve([child.exitCode ?? -1, printed]),
+    );
+  });
+  expect([code, stderr]).toEqual([1, 'error: nobody reads it any more (EPIPE)\n']);
 });

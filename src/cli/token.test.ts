@@ -113,6 +113,14 @@ describe('token rotate', () => {
       expect(stderr).toContain('is of an application');
     }
   });
+
+  test('of a revoked approval says to approve again, not to make a token', async () => {
+    await db.sql('update credentials set revoked_at = now() where id = $1', [approval]);
+    const { code, stderr } = await tallybook('rotate', approval);
+    await db.sql('update credentials set revoked_at = null where id = $1', [approval]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/of an application was revoked at .*: "tallybook app approve" says/);
+  });
 });
 
 describe('token prune', () => {

@@ -17,6 +17,7 @@ const words: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
   ENOTDIR: 'a part of its path is not a directory',
   ENOTFOUND: 'there is no machine of this name',
+  EPIPE: 'nobody reads it any more',
   EPERM: 'this user may not do that',
   EROFS: 'its file system is read-only',
   ETIMEDOUT: 'it does not answer',

@@ -176,12 +176,12 @@ async function changeable(
   id: string,
 ): Promise<{ merchant: MerchantId; credential: Credential }> {
   const { merchant, credential } = await withToken(reader, id);
-  if (credential.revoked_at !== null) {
-    throw notFound(`${id} was revoked at ${credential.revoked_at}: create another token`);
+  const { revoked_at: at, kind } = credential;
+  if (kind !== 'personal_access_token') {
+    const state = at === null ? 'is of an application' : `of an application was revoked at ${at}`;
+    throw notFound(`${id} ${state}: "tallybook app approve" says what it may do`);
   }
-  if (credential.kind !== 'personal_access_token') {
-    throw notFound(`${id} is of an application: "tallybook app approve" says what it may do`);
-  }
+  if (at !== null) throw notFound(`${id} was revoked at ${at}: create another token`);
   return { merchant, credential };
 }
 
