@@ -160,7 +160,8 @@ async function tokenNeeds(reader: Reader): Promise<Need[]> {
   const { allMerchants } = await import('../access/operator/merchants.ts');
   const { endingCredentials } = await import('../access/operator/credentials.ts');
   const needs: Need[] = [];
-  for await (const { id } of allMerchants(reader)) {
+  for await (const { id, disabled_at } of allMerchants(reader)) {
+    if (disabled_at !== null) continue;
     needs.push(...(await endingCredentials(reader, id, soonSeconds)).map(tokenNeed));
   }
   return needs;
