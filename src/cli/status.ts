@@ -13,6 +13,8 @@ import { count, show } from './output.ts';
 
 interface StatusFlags extends CommonFlags {
   readonly backupDir?: string;
+  readonly host?: string;
+  readonly port?: string;
 }
 
 /** What somebody has to do. */
@@ -29,9 +31,11 @@ export function defineStatus(program: DocumentedCommand): void {
       'List what needs a person: a service or a database that does not answer, a backup that ' +
       'failed or is old, tokens and a certificate that end within 14 days, lost lines of the ' +
       'log. Exit code 1 when there is anything.',
-    example: 'tallybook status --data ./data --backup-dir /var/backups/tallybook',
+    example: 'tallybook status --data ./data --port 8080 --backup-dir /var/backups/tallybook',
     variables: ['host', 'port', 'tlsCert', 'tlsKey', 'backupDir'],
   })
+    .option('--host <host>', 'where the service listens (default: 127.0.0.1)')
+    .option('--port <port>', 'the port of the service (default: 8080)')
     .option('--backup-dir <folder>', 'the folder of "serve --backup-dir", if there is one')
     .action(status);
 }
@@ -99,11 +103,13 @@ function readiness(url: string, isSecure: boolean): Promise<{ status?: number; b
 
 function serviceNeeds({ url, ready, details }: Service): Need[] {
   if (ready === null) {
-    const remedy = 'start it, or name its address with TALLYBOOK_HOST and TALLYBOOK_PORT';
+    const remedy = 'start it, or name its address with --host and --port';
     return [{ about: 'service', what: `nothing answers at ${url}`, remedy }];
   }
   if (!ready) {
-    const remedy = 'its log says why; it becomes ready by itself when its database answers';
+    const remedy =
+      'its log says why; it becomes ready by itself when its database answers (or --port names ' +
+      'another service)';
     return [{ about: 'service', what: `it is not ready at ${url}`, remedy }];
   }
   const { log_lines_lost: lost = 0, certificate_ends: ends } = details;

@@ -168,7 +168,7 @@ export const batches: readonly (readonly Adjustment[])[] = [
           product,
           location,
           target_quantity: quantity(product, openingOf(seed) + 10),
-          reason: 'correction' as const,
+          reason: 'external_adjustment' as const,
           note: 'Damaged in the back room',
         }
       : [],

@@ -70,7 +70,7 @@ export function problemHeaders(problem: Problem): Record<string, string> {
 export function problemBody(problem: Problem, requestId: string): string {
   const { code, message, status, details, operationId } = problem;
   const bound =
-    operationId === undefined || status >= 500
+    operationId === undefined || status >= 500 || status === 410
       ? ''
       : ' This outcome is bound to the Idempotency-Key: a new attempt needs a new key.';
   return JSON.stringify({

@@ -121,7 +121,7 @@ describe('the service’s role', () => {
       'update operations set fingerprint = fingerprint',
       'update operations set key_hash = key_hash',
       'update operations set status = status',
-      'update merchants set name = name',
+      'update merchants set id = id',
       'delete from credentials',
       'update credential_tokens set token_hash = token_hash',
       'drop table inventory_movements',

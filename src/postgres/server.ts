@@ -51,7 +51,7 @@ export async function startPrivateServer(options: PrivateServerOptions): Promise
   if (mustExist && !existsSync(layout.cluster)) {
     throw new Error(
       `there is no database in ${layout.root}: name the directory with --data, or make one ` +
-        'with "tallybook migrate"',
+        'with "tallybook migrate", or restore a backup with "tallybook restore"',
     );
   }
   // Before the lock, which cannot be made in a directory of another user.
