@@ -182,11 +182,10 @@ function keepCertificate(
   });
 }
 
-/** @throws Error when nothing can be written to the folder. */
+/** A folder that cannot be written keeps no shop from selling: it is a failed backup. */
 function dailyBackups(backups: Backups, storage: Storage, log: Logger): DailyBackups {
   const { directory, keep, at } = backups;
   const folder = new BackupFolder(directory);
-  folder.prepare();
   const { last, failure } = folder.state();
   log.info({ directory, keep, at, last, failure }, 'taking a backup each day');
   const environment = environmentFor(storage);

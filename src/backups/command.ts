@@ -56,7 +56,7 @@ async function textOf(stream: NodeJS.ReadableStream): Promise<string> {
 function reasonIn(output: string): string | undefined {
   try {
     const { file, proof } = JSON.parse(output);
-    return `${file} is not sound: ${proof.reason}`;
+    return `${file} is ${proof.verdict}: ${proof.reason}`;
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 // When the service takes a backup, and what stays, on a clock that the test sets.
 
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -133,6 +133,21 @@ describe('one that fails', () => {
     await settled(2);
     expect(files()).toEqual(['last-failure.json', ...before].sort());
   });
+});
+
+test('a folder that is not there is a failure that is known, and tried each hour', async () => {
+  folder = new BackupFolder(join(root, 'mounted', 'backups'));
+  const daily = start();
+  await vi.waitFor(() => expect(daily.state.failure).toBeDefined(), 10_000);
+  const reason = expect.stringContaining('cannot be made');
+  expect(daily.state).toEqual({ last: undefined, failure: { at: now, reason } });
+  await looks();
+  // Tried once, not at each look; that it could not be noted is said as well.
+  expect([taken, errors.length]).toEqual([[], 2]);
+  mkdirSync(join(root, 'mounted'));
+  now = new Date(+now + 3_600_000);
+  await settled(1);
+  expect(daily.state).toEqual({ last: now, failure: undefined });
 });
 
 test('a folder that cannot be made or written to is refused', () => {

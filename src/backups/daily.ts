@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../core/limits.ts';
-import type { BackupFolder, BackupState } from './folder.ts';
+import type { BackupFailure, BackupFolder, BackupState } from './folder.ts';
 
 export interface TimeOfDay {
   readonly hour: number;
@@ -34,6 +34,8 @@ export class DailyBackups {
   readonly #options: DailyOptions;
   readonly #clock: () => Date;
   readonly #abort = new AbortController();
+  /** Also kept here, because a folder that cannot be written does not keep it. */
+  #failure: BackupFailure | undefined;
   #running: Promise<void> = Promise.resolve();
 
   constructor(options: DailyOptions) {
@@ -42,7 +44,8 @@ export class DailyBackups {
   }
 
   get state(): BackupState {
-    return this.#options.folder.state();
+    const { last, failure } = this.#options.folder.state();
+    return { last, failure: this.#failure ?? failure };
   }
 
   /** Takes one soon when the last one is older than its time. */
@@ -78,7 +81,9 @@ export class DailyBackups {
     const begun = this.#clock();
     const file = folder.fileOf(begun);
     try {
+      folder.prepare();
       await take(file, signal);
+      this.#failure = undefined;
       folder.note(undefined);
       folder.prune(keep);
       const seconds = (+this.#clock() - +begun) / 1_000;
@@ -92,8 +97,9 @@ export class DailyBackups {
 
   #note(at: Date, error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error);
+    this.#failure = { at, reason };
     try {
-      this.#options.folder.note({ at, reason });
+      this.#options.folder.note(this.#failure);
     } catch (err) {
       this.#options.log.error({ err }, 'the failed backup could not be noted in its folder');
     }

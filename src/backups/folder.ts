@@ -65,12 +65,12 @@ export class BackupFolder {
     return { last: timeOf(this.#names().at(-1)), failure: this.#failure() };
   }
 
-  /** Removes the oldest backups, and unsound ones that are older than what is left. */
+  /** Removes the oldest backups, and failed ones that are older than what is left. */
   prune(keep: number): void {
     const names = this.#names();
     const kept = names.slice(-keep);
-    const unsound = this.#all().filter((name) => /^tallybook-\w+\.gz\.unsound$/.test(name));
-    const old = unsound.filter((name) => name < (kept[0] ?? ''));
+    const failed = this.#all().filter((name) => failedName.test(name));
+    const old = failed.filter((name) => name < (kept[0] ?? ''));
     for (const name of [...names.slice(0, -keep), ...old]) {
       rmSync(join(this.path, name), { force: true });
     }
@@ -109,6 +109,7 @@ export class BackupFolder {
   }
 }
 
+const failedName = /^tallybook-\w+\.gz\.(?:unsound|unproven)$/;
 const failureName = 'last-failure.json';
 
 function timeOf(name: string | undefined): Date | undefined {

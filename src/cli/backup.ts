@@ -28,7 +28,8 @@ export function defineBackup(program: DocumentedCommand): void {
     .option(
       '--verify',
       'restore it beside the file, in a database of its own, and verify that. Exit code 1 when ' +
-        'it is not sound: it is then named <file>.unsound, and an earlier <file> stays',
+        'it is not sound or could not be tried: it is then named <file>.unsound or ' +
+        '<file>.unproven, and an earlier <file> stays',
     )
     .action(backup);
 }
@@ -44,15 +45,16 @@ async function backup(file: string, flags: BackupFlags): Promise<void> {
   const report = isOutput ? await toOutput(flags) : await toFile(file, flags);
   // Standard output then holds the backup itself.
   await show(flags, report, describe, isOutput ? process.stderr : process.stdout);
-  if (report.proof?.ok === false) process.exitCode = 1;
+  if (report.proof !== null && report.proof.verdict !== 'sound') process.exitCode = 1;
 }
 
 /** What a restored copy has shown; null: it was not tried. */
 interface Proof {
-  readonly ok: boolean;
+  /** `unproven`: it could not be tried, for example because the disk is full. */
+  readonly verdict: 'sound' | 'unsound' | 'unproven';
   readonly levels: number;
   readonly movements: number;
-  /** Why it is not sound. */
+  /** Why it is not known to be sound. */
   readonly reason: string | null;
 }
 
@@ -76,7 +78,7 @@ async function toFile(file: string, flags: BackupFlags): Promise<Report> {
       return written;
     });
     const proof = flags.verify && draft ? await prove(draft.path) : null;
-    const name = proof?.ok === false ? `${file}.unsound` : file;
+    const name = proof === null || proof.verdict === 'sound' ? file : `${file}.${proof.verdict}`;
     draft?.keep(name);
     return { ...report, file: name, proof };
   } finally {
@@ -87,6 +89,7 @@ async function toFile(file: string, flags: BackupFlags): Promise<Report> {
 /** Restores the file into a private server of its own, beside it, which is removed afterwards. */
 async function prove(file: string): Promise<Proof> {
   const { isSound, checked, restoreFrom } = await import('./restore.ts');
+  const { UnsoundBackup } = await import('../database/backup/refusal.ts');
   const { startPrivateServer } = await import('../postgres/server.ts');
   const directory = mkdtempSync(`${file}.proof-`);
   const remove = () => rmSync(directory, { recursive: true, force: true });
@@ -102,11 +105,13 @@ async function prove(file: string): Promise<Proof> {
         }),
     });
     const { levels, movements } = restoration.ledger;
-    const ok = isSound(restoration);
-    return { ok, levels, movements, reason: ok ? null : 'its ledger or audit trail is not sound' };
+    if (isSound(restoration)) return { verdict: 'sound', levels, movements, reason: null };
+    const reason = 'its ledger or audit trail is not sound';
+    return { verdict: 'unsound', levels, movements, reason };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return { ok: false, levels: 0, movements: 0, reason };
+    const verdict = error instanceof UnsoundBackup ? 'unsound' : 'unproven';
+    return { verdict, levels: 0, movements: 0, reason };
   } finally {
     remove();
   }
@@ -141,7 +146,7 @@ function describe({ file, created_at, schema_version, rows, sha256, proof }: Rep
   ]);
 }
 
-function proofText({ ok, levels, movements, reason }: Proof): string {
+function proofText({ verdict, levels, movements, reason }: Proof): string {
   const seen = `${count(levels, 'level')} and ${count(movements, 'movement')}`;
-  return ok ? `restored and sound: ${seen} agree` : `NOT sound: ${reason}`;
+  return verdict === 'sound' ? `restored and sound: ${seen} agree` : `${verdict}: ${reason}`;
 }

@@ -79,25 +79,35 @@ test('nothing, when there is nothing to do', async () => {
   expect(await status([])).toEqual(whole);
 });
 
-test('tokens that end within 14 days, the first to end first', async () => {
+test('tokens that end within 14 days or ended as lately, the first to end first', async () => {
   const merchant = await given.merchant();
   const ends = async (days: number, name: string) => {
     const { id } = await given.credential(merchant);
     await db.sql('update credentials set name = $2 where id = $1', [id, name]);
     await db.sql(
-      `update credential_tokens set expires_at = now() + make_interval(days => $2)
-       where credential_id = $1`,
+      `update credential_tokens set created_at = now() - interval '90 days',
+         expires_at = now() + make_interval(days => $2) where credential_id = $1`,
       [id, days],
     );
   };
   await ends(20, 'later');
   await ends(9, 'second');
   await ends(2, 'first');
+  await ends(-3, 'over');
+  await ends(-20, 'long over');
+  // One that lives for ten days, from today on.
+  const { id } = await given.credential(merchant);
+  await db.sql(
+    "update credential_tokens set expires_at = now() + interval '10 days' where credential_id = $1",
+    [id],
+  );
   const { needs, code } = await status([]);
   expect(code).toBe(1);
-  expect(needs.map(({ about, what }) => [about, what.split(' of ')[0]])).toEqual([
-    ['token', '"first"'],
-    ['token', '"second"'],
+  const said = (what: string) => /^(".*") of mer_\w+ (ends|ended) at /.exec(what)?.slice(1);
+  expect(needs.map(({ what }) => said(what))).toEqual([
+    ['"over"', 'ended'],
+    ['"first"', 'ends'],
+    ['"second"', 'ends'],
   ]);
   await db.sql('update merchants set disabled_at = now() where id = $1', [merchant]);
   expect(await status([])).toMatchObject({ needs: [], code: 0 });
@@ -123,7 +133,7 @@ test('a backup that failed, is old, or was never taken', async () => {
   ]);
 });
 
-test('a service that takes no backups, and a certificate that ends', async () => {
+test('a certificate that ends', async () => {
   const secure = await startProcess(db, {
     TALLYBOOK_TLS_CERT: files.cert,
     TALLYBOOK_TLS_KEY: files.key,
@@ -134,8 +144,10 @@ test('a service that takes no backups, and a certificate that ends', async () =>
       TALLYBOOK_TLS_CERT: files.cert,
       TALLYBOOK_TLS_KEY: files.key,
     });
-    expect(needs.map(({ about }) => about)).toEqual(['certificate', 'backup']);
-    expect(needs[1]?.remedy).toContain('serve --backup-dir');
+    expect(needs.map(({ about }) => about)).toEqual(['certificate']);
+    const { port } = new URL(secure.api.origin);
+    const named = await status(['--url', `https://127.0.0.1:${port}`]);
+    expect(named.needs.map(({ about }) => about)).toEqual(['certificate']);
   } finally {
     await secure.end();
   }

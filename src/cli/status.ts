@@ -4,7 +4,7 @@
 import { get as getHttp, type RequestOptions } from 'node:http';
 import { get as getHttps } from 'node:https';
 import type { Credential } from '../access/operator/credentials.ts';
-import { type Config, readConfig } from '../config.ts';
+import { type Config, readConfig, UsageError } from '../config.ts';
 import type { Reader } from '../core/statement.ts';
 import { systemMessage } from '../core/system-failure.ts';
 import { type CommonFlags, define, withStore } from './command.ts';
@@ -13,8 +13,7 @@ import { count, show } from './output.ts';
 
 interface StatusFlags extends CommonFlags {
   readonly backupDir?: string;
-  readonly host?: string;
-  readonly port?: string;
+  readonly url?: string;
 }
 
 /** What somebody has to do. */
@@ -31,18 +30,17 @@ export function defineStatus(program: DocumentedCommand): void {
       'List what needs a person: a service or a database that does not answer, a backup that ' +
       'failed or is old, tokens and a certificate that end within 14 days, lost lines of the ' +
       'log. Exit code 1 when there is anything.',
-    example: 'tallybook status --data ./data --port 8080 --backup-dir /var/backups/tallybook',
+    example: 'tallybook status --data ./data --url http://127.0.0.1:8080',
     variables: ['host', 'port', 'tlsCert', 'tlsKey', 'backupDir'],
   })
-    .option('--host <host>', 'where the service listens (default: 127.0.0.1)')
-    .option('--port <port>', 'the port of the service (default: 8080)')
+    .option('--url <url>', 'where the service answers (default: http://127.0.0.1:8080)')
     .option('--backup-dir <folder>', 'the folder of "serve --backup-dir", if there is one')
     .action(status);
 }
 
 async function status(flags: StatusFlags): Promise<void> {
   const config = readConfig(flags);
-  const service = await askService(config);
+  const service = await askService(flags.url ?? urlOf(config));
   const needs = [
     ...serviceNeeds(service),
     ...(await backupNeeds(config, service)),
@@ -67,14 +65,20 @@ interface Details {
   readonly backup?: { readonly last: string | null; readonly failed: boolean };
 }
 
-/** At its own address: what a proxy before it says is not asked. */
-async function askService({ host, port, tls }: Config): Promise<Service> {
+/** Its own address: what a proxy before it says is not asked. */
+function urlOf({ host, port, tls }: Config): string {
   const everywhere: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
   const address = everywhere[host] ?? host;
   const name = address.includes(':') ? `[${address}]` : address;
-  const url = `${tls === undefined ? 'http' : 'https'}://${name}:${port}`;
+  return `${tls === undefined ? 'http' : 'https'}://${name}:${port}`;
+}
+
+async function askService(url: string): Promise<Service> {
+  if (!/^https?:\/\/[^/]+$/.test(url)) {
+    throw new UsageError('--url must be an origin such as https://127.0.0.1:8443');
+  }
   try {
-    const { status: code, body } = await readiness(`${url}/readyz`, tls !== undefined);
+    const { status: code, body } = await readiness(`${url}/readyz`, url.startsWith('https:'));
     return { url, ready: code === 200, details: code === 200 ? JSON.parse(body) : {} };
   } catch {
     return { url, ready: null, details: {} };
@@ -103,12 +107,12 @@ function readiness(url: string, isSecure: boolean): Promise<{ status?: number; b
 
 function serviceNeeds({ url, ready, details }: Service): Need[] {
   if (ready === null) {
-    const remedy = 'start it, or name its address with --host and --port';
+    const remedy = 'start it, or name its address with --url';
     return [{ about: 'service', what: `nothing answers at ${url}`, remedy }];
   }
   if (!ready) {
     const remedy =
-      'its log says why; it becomes ready by itself when its database answers (or --port names ' +
+      'its log says why; it becomes ready by itself when its database answers (or --url names ' +
       'another service)';
     return [{ about: 'service', what: `it is not ready at ${url}`, remedy }];
   }
@@ -129,18 +133,22 @@ const soonSeconds = 14 * 86_400;
 /** A day, and time to take one. */
 const oldBackupMs = 26 * 3_600_000;
 
-async function backupNeeds({ backups }: Config, { ready, details }: Service): Promise<Need[]> {
+async function backupNeeds(
+  { backups, storage }: Config,
+  { ready, details }: Service,
+): Promise<Need[]> {
   const { BackupFolder } = await import('../backups/folder.ts');
   const found = backups && new BackupFolder(backups.directory).state();
   const shown = details.backup;
   if (found === undefined && shown === undefined) {
-    // A service that does not answer cannot say whether it takes them.
-    if (ready !== true) return [];
+    // A service that does not answer cannot say whether it takes them. A database of the operator's
+    // own has backups of its own.
+    if (ready !== true || storage.kind === 'external') return [];
     const what = 'the service takes none';
     return [{ about: 'backup', what, remedy: 'let it: serve --backup-dir <folder>' }];
   }
-  if (found?.failure ?? shown?.failed) {
-    const { at, reason = 'its log says why' } = found?.failure ?? {};
+  if (found?.failure !== undefined || shown?.failed) {
+    const { at, reason = 'the log of the service says why' } = found?.failure ?? {};
     const when = at === undefined ? '' : ` at ${at.toISOString()}`;
     return [{ about: 'backup', what: `the last one failed${when}`, remedy: reason }];
   }
@@ -168,15 +176,25 @@ async function tokenNeeds(reader: Reader): Promise<Need[]> {
   const needs: Need[] = [];
   for await (const { id, disabled_at } of allMerchants(reader)) {
     if (disabled_at !== null) continue;
-    needs.push(...(await endingCredentials(reader, id, soonSeconds)).map(tokenNeed));
+    const ending = await endingCredentials(reader, id, soonSeconds);
+    needs.push(...ending.filter(isNearEnd).map(tokenNeed));
   }
   return needs;
+}
+
+const hasEnded = (time: string | null): boolean => time !== null && Date.parse(time) <= Date.now();
+
+/** A token of a week is named in its last days, not from its first on. */
+function isNearEnd({ tokens: [newest] }: Credential): boolean {
+  if (newest === undefined) return true;
+  const end = Date.parse(newest.expires_at);
+  return end - Date.now() < (end - Date.parse(newest.created_at)) / 3;
 }
 
 function tokenNeed({ id, name, merchant_id, expires_at }: Credential): Need {
   return {
     about: 'token',
-    what: `"${name}" of ${merchant_id} ends at ${expires_at}`,
+    what: `"${name}" of ${merchant_id} ${hasEnded(expires_at) ? 'ended' : 'ends'} at ${expires_at}`,
     remedy: `tallybook token rotate ${id}, or revoke it`,
   };
 }

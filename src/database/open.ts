@@ -48,7 +48,8 @@ export interface OpenOptions {
   readonly startPrivateServer: (options: PrivateServerOptions) => Promise<PrivateServer>;
   /**
    * A `service` waits for its database without limit, migrates it and needs a secret. A `migration`
-   * migrates. A `command` migrates only a schema that is not up to date.
+   * migrates. A `command` migrates only a private server whose schema is not up to
+   * date.
    */
   readonly purpose?: 'service' | 'migration' | 'command';
   /** Refuse a data directory without a database instead of making one: it was mistyped. */
@@ -229,6 +230,13 @@ async function prepare(
   requireKnown(found.version, found.inProgress, migrations);
   const known = migrations.length;
   let applied: readonly string[] = [];
+  // A command that only looks must not change somebody's database, such as one that cron runs.
+  if (purpose === 'command' && !server.isPrivate && found.version < known) {
+    throw new Error(
+      `the schema is at version ${found.version}, this program needs ${known}: ` +
+        'run "tallybook migrate", or start the service',
+    );
+  }
   // A role without the owner's rights does nothing once the schema is current, because somebody
   // else runs the migrations then.
   if (found.version < known || (purpose !== 'command' && found.isOwner)) {

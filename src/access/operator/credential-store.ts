@@ -240,7 +240,7 @@ export function listCredentials(
   };
 }
 
-/** Personal access tokens that end soon, the first to end first. */
+/** Personal access tokens that end soon or have ended lately, the first to end first. */
 export function listEndingCredentials(
   merchant: MerchantId,
   withinSeconds: number,
@@ -249,7 +249,7 @@ export function listEndingCredentials(
     name: 'list_ending_credentials',
     text: `${credentialRecord}
       where c.merchant_id = $1 and c.kind = 'personal_access_token' and not c.is_operator
-        and c.revoked_at is null and newest.expires_at > now()
+        and c.revoked_at is null and newest.expires_at > now() - make_interval(secs => $2)
         and newest.expires_at <= now() + make_interval(secs => $2)
       order by newest.expires_at, c.id`,
     values: [merchant, withinSeconds],

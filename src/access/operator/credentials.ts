@@ -67,7 +67,7 @@ export function allCredentials(reader: Reader, merchant: MerchantId): AsyncGener
   return allRows(reader, (after, limit) => listCredentials(merchant, after, limit));
 }
 
-/** Personal access tokens that end within so many seconds, the first to end first. */
+/** Personal access tokens that end within so many seconds, or ended within so many ago. */
 export function endingCredentials(
   reader: Reader,
   merchant: MerchantId,

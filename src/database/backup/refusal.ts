@@ -11,8 +11,14 @@ export async function refusing<Result>(what: string, work: () => Promise<Result>
     if (!(cause instanceof pg.DatabaseError)) throw cause;
     const named = cause.table === undefined ? what : `its ${cause.table}`;
     const refusal = `the database refused ${named} (${reasonOf(cause)}). Nothing was restored`;
-    throw new Error(`${refusal}${isUnsound(cause) ? remedy : ''}`, { cause });
+    if (!isUnsound(cause)) throw new Error(refusal, { cause });
+    throw new UnsoundBackup(`${refusal}${remedy}`, { cause });
   }
+}
+
+/** Rows of a backup contradict each other. */
+export class UnsoundBackup extends Error {
+  override readonly name = 'UnsoundBackup';
 }
 
 const remedy =
