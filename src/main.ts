@@ -178,7 +178,10 @@ function keepCertificate(
     onChange: () => {
       log.info({ validTo: certificate.validTo }, 'using another TLS certificate');
     },
-    onFailure: (err) => log.error({ err }, 'kept the TLS certificate: the new one is unusable'),
+    onFailure: (err) => {
+      const reason = err instanceof Error ? err.message : String(err);
+      log.error({ reason, err }, 'kept the TLS certificate: the new one is unusable');
+    },
   });
 }
 

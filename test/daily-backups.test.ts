@@ -106,6 +106,14 @@ test('one of a database that is not sound fails loudly, and can be saved from', 
   ]);
 });
 
+test('a folder that is not there is a failed backup, and the service starts', async () => {
+  await withBackups(join(root, 'not', 'mounted'), async (service, state) => {
+    await logged(service, 'THE BACKUP FAILED');
+    expect(service.log()).toContain('cannot be made: there is no such file or directory (ENOENT)');
+    expect(await state()).toEqual({ last: null, failed: true });
+  });
+});
+
 // Only root can make such a disk; on any other the backup succeeds, which is proved above.
 test.runIf(process.getuid?.() === 0)('a full disk is a failed backup, and no more', async () => {
   const disk = SmallDisk.make(join(root, 'disk'));

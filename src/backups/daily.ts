@@ -90,16 +90,17 @@ export class DailyBackups {
       log.info({ file, seconds }, 'took a backup, restored it and verified it');
     } catch (err) {
       if (signal.aborted) return;
-      log.error({ err, file }, 'THE BACKUP FAILED: it is tried again in an hour');
-      this.#note(begun, err);
+      const reason = err instanceof Error ? err.message : String(err);
+      // The log shows the cause of an error: the reason says what became of it.
+      log.error({ reason, err, file }, 'THE BACKUP FAILED: it is tried again in an hour');
+      this.#note({ at: begun, reason });
     }
   }
 
-  #note(at: Date, error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
-    this.#failure = { at, reason };
+  #note(failure: BackupFailure): void {
+    this.#failure = failure;
     try {
-      this.#options.folder.note(this.#failure);
+      this.#options.folder.note(failure);
     } catch (err) {
       this.#options.log.error({ err }, 'the failed backup could not be noted in its folder');
     }

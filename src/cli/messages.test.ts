@@ -72,11 +72,6 @@ describe('an error says what is wrong with what', () => {
       ['serve', '--tls-cert', 'absent', '--tls-key', 'absent'],
       'absent: there is no such file or directory (ENOENT)',
     ],
-    [['serve', '--backup-dir', 'file'], 'file: a part of its path is not a directory (ENOTDIR)'],
-    [
-      ['serve', '--backup-dir', 'absent/backups'],
-      'absent/backups cannot be made: there is no such file or directory (ENOENT)',
-    ],
     [['backup', '/dev/null/b'], '/dev/null/b: a part of its path is not a directory (ENOTDIR)'],
   ] satisfies [string[], string][])('%j', async (args, text) => {
     const { code, stderr } = await tallybook(args);
