@@ -189,11 +189,11 @@ function keepCertificate(
 function dailyBackups(backups: Backups, storage: Storage, log: Logger): DailyBackups {
   const { directory, keep, at } = backups;
   const folder = new BackupFolder(directory);
-  const { last, failure } = folder.state();
-  log.info({ directory, keep, at, last, failure }, 'taking a backup each day');
   const environment = environmentFor(storage);
   const take = (file: string, signal: AbortSignal) => takeProvenBackup(file, environment, signal);
-  return new DailyBackups({ folder, keep, at, take, log });
+  const daily = new DailyBackups({ folder, keep, at, take, log });
+  log.info({ directory, keep, at, ...daily.state }, 'taking a backup each day');
+  return daily;
 }
 
 /** The reason of a failure is in the log and in `tallybook status`. */

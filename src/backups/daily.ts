@@ -36,14 +36,21 @@ export class DailyBackups {
   readonly #abort = new AbortController();
   /** Also kept here, because a folder that cannot be written does not keep it. */
   #failure: BackupFailure | undefined;
+  #state: BackupState;
   #running: Promise<void> = Promise.resolve();
 
   constructor(options: DailyOptions) {
     this.#options = options;
     this.#clock = options.clock ?? (() => new Date());
+    this.#state = this.#look();
   }
 
+  /** As of the last look: who asks on a request must not wait for a disk. */
   get state(): BackupState {
+    return this.#state;
+  }
+
+  #look(): BackupState {
     const { last, failure } = this.#options.folder.state();
     return { last, failure: this.#failure ?? failure };
   }
@@ -63,7 +70,11 @@ export class DailyBackups {
     const { signal } = this.#abort;
     const { lookEveryMs: everyMs = limits.backupLookInterval } = this.#options;
     while (!signal.aborted) {
-      if (this.#isDue()) await this.#take();
+      this.#state = this.#look();
+      if (this.#isDue()) {
+        await this.#take();
+        this.#state = this.#look();
+      }
       await sleep(everyMs, undefined, { signal }).catch(() => undefined);
     }
   }
