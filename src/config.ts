@@ -243,11 +243,17 @@ function storageOf(flags: Flags, variable: (name: SettingName) => string | undef
   };
 }
 
-/** For a command on this storage, as a process of its own: all variables, with these changed. */
+/**
+ * For a command on this storage, as a process of its own. Settings of `serve` are left out: half of
+ * a pair, such as a variable whose other half is a flag, would be refused there.
+ */
 export function environmentFor(storage: Storage): Environment {
   const isPrivate = storage.kind === 'private';
+  const { secret, logLevel } = settings;
+  const unset = Object.values(settings).filter((one) => one !== secret && one !== logLevel);
   return {
     ...process.env,
+    ...Object.fromEntries(unset.map(({ variable }) => [variable, ''])),
     [settings.data.variable]: isPrivate ? storage.dataDirectory : '',
     [settings.postgresBin.variable]: (isPrivate && storage.binDirectory) || '',
     [settings.databaseUrl.variable]: isPrivate ? '' : storage.databaseUrl,

@@ -7,10 +7,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { SmallDisk } from './chaos/environment/small-disk.ts';
 import { createTestDatabase, type TestDatabase } from './kit/database.ts';
+import { testSecret } from './kit/environment.ts';
 import { Given } from './kit/given.ts';
 import { addLedger } from './kit/ledger.ts';
 import { freePort } from './kit/port.ts';
-import { type ServiceProcess, startProcess } from './kit/process.ts';
+import { type ServiceProcess, serveProcess } from './kit/process.ts';
 import { runTallybook } from './kit/program.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -40,8 +41,12 @@ async function withBackups(
   work: (service: ServiceProcess, state: () => Promise<Backups>, metricsUrl: string) => unknown,
 ): Promise<void> {
   const port = await freePort();
-  const service = await startProcess(db, {
-    TALLYBOOK_BACKUP_DIR: folder,
+  // The folder by a flag and the time by a variable: a command that sees one of them refuses it.
+  const flags = ['--database-url', db.serviceUrl, '--backup-dir', folder];
+  const service = await serveProcess(flags, {
+    TALLYBOOK_MIGRATE_URL: db.ownerUrl,
+    TALLYBOOK_SECRET: testSecret,
+    TALLYBOOK_BACKUP_AT: '03:00',
     TALLYBOOK_METRICS_PORT: String(port),
   });
   try {
