@@ -4,7 +4,7 @@ import { Option } from 'commander';
 import type { Connections } from '../access/transact.ts';
 import type { MerchantId } from '../core/principal.ts';
 import type { Database } from '../database/connect.ts';
-import { durationOf } from './command.ts';
+import { type CommonFlags, durationOf, withStore } from './command.ts';
 
 export const daySeconds = 86_400;
 
@@ -13,6 +13,16 @@ export const overlapOption = () =>
   new Option('--overlap <time>', 'how long the old one stays valid, such as 24h; 0: not at all')
     .argParser((text) => (text === '0' ? 0 : durationOf(text)))
     .default(daySeconds, '24h');
+
+/** Opens the database for work with the functions of one file, which are loaded only then. */
+export const accessBy =
+  <Functions>(load: () => Promise<Functions>) =>
+  <Result>(
+    flags: CommonFlags,
+    work: (access: Connections, functions: Functions) => Promise<Result>,
+    options: { readonly mustExist?: boolean } = {},
+  ): Promise<Result> =>
+    withStore(flags, async ({ database }) => work(database, await load()), options);
 
 /** @throws Error when there is no such merchant. */
 export async function merchantOf(

@@ -3,21 +3,11 @@
 
 import type { KeySet } from '../access/operator/application-store.ts';
 import type { Application, Approval, IssuedApplication } from '../access/operator/applications.ts';
-import type { Connections } from '../access/transact.ts';
 import type { Scope } from '../core/principal.ts';
 import { scopes as allScopes } from '../resources.ts';
-import { locationsCounted, locationsShown, merchantOf, overlapOption } from './access.ts';
+import { accessBy, locationsCounted, locationsShown, merchantOf, overlapOption } from './access.ts';
 import { keySetOf, redirectsOf } from './app-flags.ts';
-import {
-  type CommonFlags,
-  define,
-  group,
-  idOf,
-  locationsOf,
-  nameOf,
-  scopesOf,
-  withStore,
-} from './command.ts';
+import { type CommonFlags, define, group, idOf, locationsOf, nameOf, scopesOf } from './command.ts';
 import type { DocumentedCommand } from './help.ts';
 import { members, show, table, timeText } from './output.ts';
 
@@ -182,19 +172,7 @@ async function revoke(
   );
 }
 
-type Functions = typeof import('../access/operator/applications.ts');
-
-function withAccess<Result>(
-  flags: CommonFlags,
-  work: (access: Connections, functions: Functions) => Promise<Result>,
-  options: { readonly mustExist?: boolean } = {},
-): Promise<Result> {
-  return withStore(
-    flags,
-    async ({ database }) => work(database, await import('../access/operator/applications.ts')),
-    options,
-  );
-}
+const withAccess = accessBy(() => import('../access/operator/applications.ts'));
 
 type Shown = ReturnType<typeof shown>;
 

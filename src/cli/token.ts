@@ -10,6 +10,7 @@ import { limits } from '../core/limits.ts';
 import type { Scope } from '../core/principal.ts';
 import { scopes as allScopes } from '../resources.ts';
 import {
+  accessBy,
   daySeconds,
   locationsCounted,
   locationsShown,
@@ -26,7 +27,6 @@ import {
   locationsOf,
   nameOf,
   scopesOf,
-  withStore,
 } from './command.ts';
 import type { DocumentedCommand } from './help.ts';
 import { members, show, table, timeText } from './output.ts';
@@ -244,16 +244,7 @@ async function scope(
   await show(flags, shown(credential), describe);
 }
 
-type AccessFunctions = typeof import('../access/operator/credentials.ts');
-
-function withAccess<Result>(
-  flags: CommonFlags,
-  work: (access: Connections, functions: AccessFunctions) => Promise<Result>,
-): Promise<Result> {
-  return withStore(flags, async ({ database }) =>
-    work(database, await import('../access/operator/credentials.ts')),
-  );
-}
+const withAccess = accessBy(() => import('../access/operator/credentials.ts'));
 
 type Shown = ReturnType<typeof shown>;
 
