@@ -4,6 +4,7 @@
 
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { type AllowedDestination, readDestination } from './core/destination.ts';
 
 /** One setting, as the documentation lists it. */
 export interface Setting {
@@ -64,6 +65,13 @@ export const settings = {
     variable: 'TALLYBOOK_TRUSTED_PROXIES',
     default: 'none',
     meaning: 'Addresses and CIDR ranges, by comma, whose `X-Forwarded-For` is believed.',
+  },
+  webhookAllow: {
+    variable: 'TALLYBOOK_WEBHOOK_ALLOW',
+    default: 'none: public addresses over HTTPS',
+    meaning:
+      'Hosts, addresses and CIDR ranges, by comma, that webhooks may call although they are ' +
+      'private, and without TLS; `host:port` for one port.',
   },
   backupDir: {
     variable: 'TALLYBOOK_BACKUP_DIR',
@@ -148,6 +156,8 @@ export interface Config {
   readonly publicUrl: string | undefined;
   readonly secret: string | undefined;
   readonly trustedProxies: readonly string[];
+  /** What webhooks may call beside public addresses. */
+  readonly webhookAllow: readonly AllowedDestination[];
   /** Undefined: the service takes none. */
   readonly backups: Backups | undefined;
   readonly logLevel: LogLevel;
@@ -194,6 +204,7 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     publicUrl: publicUrl === undefined ? undefined : originOf(publicUrl),
     secret: variable('secret'),
     trustedProxies: proxiesOf(variable('trustedProxies') ?? ''),
+    webhookAllow: destinationsOf(variable('webhookAllow') ?? ''),
     backups: backupsOf(flags, variable),
     logLevel: logLevelOf(variable('logLevel') ?? settings.logLevel.default),
     logAddresses: logAddressesOf(variable('logAddresses') ?? settings.logAddresses.default),
@@ -315,12 +326,24 @@ function originOf(value: string): string {
 }
 
 function proxiesOf(value: string): string[] {
-  const proxies = value.split(',').map((entry) => entry.trim());
-  return proxies.filter((entry) => {
-    if (entry === '') return false;
-    if (isAddressRange(entry)) return true;
-    throw wrong('trustedProxies', 'addresses or CIDR ranges, such as 10.0.0.0/8,::1');
+  const proxies = entriesOf(value);
+  if (proxies.every(isAddressRange)) return proxies;
+  throw wrong('trustedProxies', 'addresses or CIDR ranges, such as 10.0.0.0/8,::1');
+}
+
+function destinationsOf(value: string): AllowedDestination[] {
+  return entriesOf(value).map((entry) => {
+    const destination = readDestination(entry);
+    if (destination !== undefined) return destination;
+    const examples = 'hooks.internal,localhost:8080,10.0.0.0/8';
+    const expected = `hosts, addresses or CIDR ranges, such as ${examples}; ${entry} is none`;
+    throw wrong('webhookAllow', expected);
   });
+}
+
+function entriesOf(value: string): string[] {
+  const entries = value.split(',').map((entry) => entry.trim());
+  return entries.filter((entry) => entry !== '');
 }
 
 function isAddressRange(entry: string): boolean {

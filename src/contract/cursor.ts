@@ -1,8 +1,8 @@
-// Cursors: the last row's sort key, encrypted and authenticated (AES-256-GCM), bound to the route,
-// the merchant and the filters it was issued for. A cursor grants nothing: rights are checked on
-// every page.
+// Cursors: the last row's sort key, encrypted and authenticated, bound to the route, the merchant
+// and the filters it was issued for. A cursor grants nothing: rights are checked on every page.
 
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
+import { Sealer } from '../core/sealer.ts';
 
 /** What a cursor belongs to. */
 export interface CursorScope {
@@ -18,64 +18,34 @@ export type OpenedCursor =
   | { readonly kind: 'malformed' }
   | { readonly kind: 'filter_mismatch' };
 
-const version = 1;
-const nonceBytes = 12;
-const tagBytes = 16;
 const digestBytes = 16;
 
 /** Seals and opens cursors with a key derived from the service's secret. */
 export class CursorSealer {
-  readonly #key: Buffer;
+  readonly #sealer: Sealer;
 
   constructor(secret: string) {
-    this.#key = Buffer.from(hkdfSync('sha256', secret, '', 'tallybook cursor v1', 32));
+    this.#sealer = new Sealer(secret, 'tallybook cursor v1');
   }
 
-  seal(scope: CursorScope, after: string): string {
-    const nonce = randomBytes(nonceBytes);
-    const cipher = createCipheriv('aes-256-gcm', this.#key, nonce);
-    cipher.setAAD(associatedData(scope));
+  seal({ route, merchant, filters }: CursorScope, after: string): string {
     // The filters are inside, so that other filters and tampering give different answers.
-    const plain = Buffer.concat([filterDigest(scope), Buffer.from(after, 'utf8')]);
-    const sealed = Buffer.concat([cipher.update(plain), cipher.final()]);
-    return Buffer.concat([Buffer.of(version), nonce, sealed, cipher.getAuthTag()]).toString(
-      'base64url',
-    );
+    const plain = Buffer.concat([digestOf(filters), Buffer.from(after, 'utf8')]);
+    return this.#sealer.seal([route, merchant], plain).toString('base64url');
   }
 
-  open(scope: CursorScope, cursor: string): OpenedCursor {
+  open({ route, merchant, filters }: CursorScope, cursor: string): OpenedCursor {
     const bytes = Buffer.from(cursor, 'base64url');
     const isCanonical = bytes.toString('base64url') === cursor;
-    if (!isCanonical || bytes.length < 1 + nonceBytes + tagBytes + digestBytes) {
-      return { kind: 'malformed' };
-    }
-    if (bytes[0] !== version) return { kind: 'malformed' };
-    const plain = this.#decrypt(scope, bytes);
-    if (plain === undefined) return { kind: 'malformed' };
-    if (!plain.subarray(0, digestBytes).equals(filterDigest(scope))) {
+    const plain = isCanonical ? this.#sealer.open([route, merchant], bytes) : undefined;
+    if (plain === undefined || plain.length < digestBytes) return { kind: 'malformed' };
+    if (!plain.subarray(0, digestBytes).equals(digestOf(filters))) {
       return { kind: 'filter_mismatch' };
     }
     return { kind: 'valid', after: plain.subarray(digestBytes).toString('utf8') };
   }
-
-  #decrypt(scope: CursorScope, bytes: Buffer): Buffer | undefined {
-    const nonce = bytes.subarray(1, 1 + nonceBytes);
-    const decipher = createDecipheriv('aes-256-gcm', this.#key, nonce);
-    decipher.setAAD(associatedData(scope));
-    decipher.setAuthTag(bytes.subarray(-tagBytes));
-    try {
-      const sealed = bytes.subarray(1 + nonceBytes, -tagBytes);
-      return Buffer.concat([decipher.update(sealed), decipher.final()]);
-    } catch {
-      return undefined;
-    }
-  }
 }
 
-function associatedData(scope: CursorScope): Buffer {
-  return Buffer.from(JSON.stringify([version, scope.route, scope.merchant]), 'utf8');
-}
-
-function filterDigest(scope: CursorScope): Buffer {
-  return createHash('sha256').update(scope.filters).digest().subarray(0, digestBytes);
+function digestOf(filters: string): Buffer {
+  return createHash('sha256').update(filters).digest().subarray(0, digestBytes);
 }

@@ -197,4 +197,11 @@ export const limits = {
    * database at hand says it in 1 or 2 ms.
    */
   leaseTimeout: 50,
+
+  /** Of one call: name, connection, TLS, answer. A receiver should store the event and answer. */
+  webhookCallTimeout: 10_000,
+  /** Nobody reads it. A short one is read to its end, so that its connection can be used again. */
+  webhookAnswerBytesMax: 64 * 1024,
+  /** A receiver may ask for ten minutes: descriptors of so many idle connections would add up. */
+  webhookIdleMax: 10_000,
 } as const;
