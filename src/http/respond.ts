@@ -35,7 +35,10 @@ export function sendSuccess(reply: FastifyReply, success: Success): FastifyReply
   void reply.code(success.status).headers(success.headers ?? {});
   if (success.status === 304) return reply.send();
   const body = { data: success.data, meta: { request_id: reply.request.id, ...success.meta } };
-  return reply.type(jsonType).send(JSON.stringify(body));
+  const text = JSON.stringify(body);
+  // Old promises refer to the items of a list, as they do to what it was made of: see `letGo`.
+  if (Array.isArray(success.data)) success.data.length = 0;
+  return reply.type(jsonType).send(text);
 }
 
 export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {

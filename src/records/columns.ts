@@ -2,7 +2,7 @@
 // such as a price, has a column for each.
 
 import type { Static } from 'typebox';
-import { valuesOf } from '../contract/columns.ts';
+import { letGo, valuesOf } from '../contract/columns.ts';
 import { entriesOf, type Member, type Members, type Shown } from './members.ts';
 import { columnsOf, type RecordResource } from './record.ts';
 
@@ -100,12 +100,17 @@ export function pagePresenter(members: Members, { properties }: Shown<Members>) 
     const items = Array.from({ length: count }, () => ({ ...empty }));
     for (const { name } of single) {
       const values = valuesOf(answer, name);
-      for (const [index, item] of items.entries()) item[name] = values[index];
+      items.forEach((item, index) => {
+        item[name] = values[index];
+      });
     }
     for (const { name, parts, none } of composed) {
       const columns = parts.map(({ part, column }) => ({ part, values: valuesOf(answer, column) }));
-      for (const [index, item] of items.entries()) item[name] = together(columns, index, none);
+      items.forEach((item, index) => {
+        item[name] = together(columns, index, none);
+      });
     }
+    letGo(answer);
     return items;
   };
 }
