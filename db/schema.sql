@@ -130,13 +130,15 @@ create table inventory_levels (
   quantity numeric not null default 0,
   sequence bigint not null default 0,
   last_movement_id text collate "C",
+  first_position bigint,
   updated_at timestamp with time zone,
   constraint inventory_levels_pkey primary key (merchant_id, product_id, location_id),
   constraint inventory_levels_merchant_id_location_id_fkey foreign key (merchant_id, location_id) references locations(merchant_id, id),
   constraint inventory_levels_merchant_id_product_id_fkey foreign key (merchant_id, product_id) references products(merchant_id, id),
   constraint inventory_levels_check check (sequence > 0 or quantity = 0),
   constraint inventory_levels_check1 check ((sequence > 0) = (last_movement_id is not null)),
-  constraint inventory_levels_check2 check ((sequence > 0) = (updated_at is not null)),
+  constraint inventory_levels_check2 check ((sequence > 0) = (first_position is not null)),
+  constraint inventory_levels_check3 check ((sequence > 0) = (updated_at is not null)),
   constraint inventory_levels_quantity_check check (scale(quantity) = min_scale(quantity)),
   constraint inventory_levels_sequence_check check (sequence >= 0)
 ) with (fillfactor=80);
@@ -160,13 +162,14 @@ create table inventory_movements (
   note text,
   reference text,
   operation_id text collate "C" not null,
+  position bigint not null,
   line integer not null,
   credential_id text collate "C" not null,
   actor_kind text not null,
   application_id text collate "C",
   recorded_at timestamp with time zone not null,
   constraint inventory_movements_pkey primary key (merchant_id, id),
-  constraint inventory_movements_line unique (merchant_id, operation_id, line),
+  constraint inventory_movements_line unique (merchant_id, "position", line),
   constraint inventory_movements_sequence unique (merchant_id, product_id, location_id, sequence),
   constraint inventory_movements_check check (quantity_after = (quantity_before + quantity_delta)),
   constraint inventory_movements_check1 check (sequence > 1 or quantity_before = 0),
@@ -180,11 +183,20 @@ create table inventory_movements (
   constraint inventory_movements_sequence_check check (sequence >= 1),
   constraint inventory_movements_type_check check (type = 'adjustment')
 );
-create index inventory_movements_by_level on inventory_movements (merchant_id, product_id, location_id, id);
-create index inventory_movements_by_location on inventory_movements (merchant_id, location_id, id);
+create index inventory_movements_by_level on inventory_movements (merchant_id, product_id, location_id, "position", line);
+create index inventory_movements_by_location on inventory_movements (merchant_id, location_id, "position", line);
 create trigger inventory_movements_immutable before delete or update on inventory_movements for each row execute function refuse_change();
 create trigger inventory_movements_not_emptied before truncate on inventory_movements for each statement execute function refuse_change();
 create trigger inventory_movements_sound after insert on inventory_movements referencing new table as added for each statement execute function refuse_unsound_movement();
+
+create table journals (
+  merchant_id text collate "C" not null,
+  id text collate "C" not null,
+  constraint journals_pkey primary key (merchant_id)
+);
+create trigger journals_keep_merchant before update on journals for each row when (new.merchant_id <> old.merchant_id) execute function refuse_change();
+create trigger journals_kept before delete on journals for each row execute function refuse_change();
+create trigger journals_not_emptied before truncate on journals for each statement execute function refuse_change();
 
 create table locations (
   merchant_id text collate "C" not null,
@@ -244,6 +256,7 @@ create table operations (
   status text not null,
   resource_id text collate "C",
   movements integer not null,
+  position bigint,
   error_code text,
   error_details json,
   location_id text collate "C",
@@ -254,13 +267,16 @@ create table operations (
   constraint operations_check check ((status = 'rejected') = (error_code is not null)),
   constraint operations_check1 check ((error_code is null) = (error_details is null)),
   constraint operations_check2 check ((status = 'succeeded') = (resource_id is not null)),
-  constraint operations_check3 check (status = 'succeeded' or movements = 0),
+  constraint operations_check3 check (status = 'succeeded' or "position" is null),
+  constraint operations_check4 check (movements = 0 or "position" is not null),
   constraint operations_fingerprint_check check (octet_length(fingerprint) = 32),
   constraint operations_key_hash_check check (octet_length(key_hash) = 32),
   constraint operations_movements_check check (movements >= 0),
+  constraint operations_position_check check ("position" >= 1),
   constraint operations_status_check check (status = any (array['succeeded', 'rejected']))
 );
 create index operations_by_credential on operations (merchant_id, credential_id, id);
+create unique index operations_position on operations (merchant_id, "position") where ("position" is not null);
 create trigger operations_immutable before delete or update on operations for each row execute function refuse_change();
 create trigger operations_not_emptied before truncate on operations for each statement execute function refuse_change();
 create constraint trigger operations_whole after insert on operations deferrable initially deferred for each row when (new.movements > 0) execute function refuse_missing_movements();
@@ -412,12 +428,12 @@ begin
   if not exists (
     select from (
       select * from inventory_movements m
-      where (m.merchant_id, m.operation_id, m.line)
-        <= (new.merchant_id, new.id, new.movements)
-      order by m.merchant_id desc, m.operation_id desc, m.line desc
+      where (m.merchant_id, m.position, m.line)
+        <= (new.merchant_id, new.position, new.movements)
+      order by m.merchant_id desc, m.position desc, m.line desc
       limit 1) last
-    where (last.merchant_id, last.operation_id, last.line)
-      = (new.merchant_id, new.id, new.movements)
+    where (last.merchant_id, last.position, last.line)
+      = (new.merchant_id, new.position, new.movements)
   ) then
     raise exception 'an operation with fewer movements than it says'
       using errcode = 'integrity_constraint_violation';
@@ -434,7 +450,8 @@ declare
   copied json := (
     select json_agg(json_build_object('merchant_id', a.merchant_id, 'id', a.id,
       'product_id', a.product_id, 'location_id', a.location_id, 'sequence', a.sequence,
-      'quantity_before', a.quantity_before, 'operation_id', a.operation_id, 'line', a.line))
+      'quantity_before', a.quantity_before, 'operation_id', a.operation_id,
+      'position', a.position, 'line', a.line))
     from added a);
   fault_found text;
 begin
@@ -447,14 +464,15 @@ begin
           or coalesce(before.quantity_after, 0) <> a.quantity_before
           then 'a movement does not begin where the one before it ended'
         when o.id is null or o.type not in ('inventory.adjust') or o.movements < a.line
-          or (a.line = 1 and o.resource_id <> a.id)
+          or o.position <> a.position or (a.line = 1 and o.resource_id <> a.id)
           then 'a movement that its operation does not name'
-        when a.line > 1 and (previous.merchant_id, previous.operation_id, previous.line)
-          is distinct from (a.merchant_id, a.operation_id, a.line - 1)
+        when a.line > 1 and (previous.merchant_id, previous.position, previous.line)
+          is distinct from (a.merchant_id, a.position, a.line - 1)
           then 'a movement without the line before it'
       end as fault
     from json_to_recordset(copied) as a (merchant_id text, id text, product_id text,
-      location_id text, sequence bigint, quantity_before numeric, operation_id text, line integer)
+      location_id text, sequence bigint, quantity_before numeric, operation_id text,
+      position bigint, line integer)
     left join lateral (
       select * from inventory_levels l
       where l.merchant_id = a.merchant_id and l.product_id = a.product_id
@@ -462,9 +480,9 @@ begin
       limit 1) l on true
     left join lateral (
       select * from inventory_movements m
-      where (m.merchant_id, m.product_id, m.location_id, m.id)
-        < (a.merchant_id, a.product_id, a.location_id, a.id)
-      order by m.merchant_id desc, m.product_id desc, m.location_id desc, m.id desc
+      where (m.merchant_id, m.product_id, m.location_id, m.sequence)
+        < (a.merchant_id, a.product_id, a.location_id, a.sequence)
+      order by m.merchant_id desc, m.product_id desc, m.location_id desc, m.sequence desc
       limit 1) before
       on before.merchant_id = a.merchant_id and before.product_id = a.product_id
         and before.location_id = a.location_id
@@ -475,8 +493,8 @@ begin
     left join lateral (
       select * from inventory_movements m
       where a.line > 1
-        and (m.merchant_id, m.operation_id, m.line) < (a.merchant_id, a.operation_id, a.line)
-      order by m.merchant_id desc, m.operation_id desc, m.line desc
+        and (m.merchant_id, m.position, m.line) < (a.merchant_id, a.position, a.line)
+      order by m.merchant_id desc, m.position desc, m.line desc
       limit 1) previous on true) f
   where f.fault is not null
   limit 1;

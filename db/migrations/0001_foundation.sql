@@ -228,6 +228,18 @@ create unique index locations_external_id on locations (merchant_id, external_id
   where external_id is not null;
 alter table locations add primary key (merchant_id, id);
 
+-- The journal of a merchant is the order of its operations that changed something: each has a
+-- position, 1, 2, 3 …, without gaps, in the order of commit. A transaction that adds such operations
+-- locks this row first and reads the last position afterwards, by index. The row does not count
+-- itself: while an old snapshot is open, every update of it left a version behind, and 1,000 of them
+-- took 480 ms instead of 25. No foreign key: merchants are global, and this is their data.
+create table journals (
+  merchant_id text collate "C" primary key,
+  -- Which journal positions belong to. A restore gives it another ID, because it takes positions
+  -- back that may have been read.
+  id text collate "C" not null
+);
+
 -- One row per idempotency key: the key, the outcome and the record of the write in one. No row ever
 -- changes. No foreign keys: merchants, credentials and locations are never deleted, and a lock
 -- shared on one hot row would cost every batch.
@@ -243,6 +255,8 @@ create table operations (
   resource_id text collate "C",
   -- How many movements of inventory it made.
   movements integer not null check (movements >= 0),
+  -- Its place in the journal; null when it changed nothing.
+  position bigint check (position >= 1),
   error_code text,
   error_details json,
   location_id text collate "C",
@@ -251,10 +265,13 @@ create table operations (
   check ((status = 'rejected') = (error_code is not null)),
   check ((error_code is null) = (error_details is null)),
   check ((status = 'succeeded') = (resource_id is not null)),
-  check (status = 'succeeded' or movements = 0)
+  check (status = 'succeeded' or position is null),
+  check (movements = 0 or position is not null)
 );
 
 create index operations_by_credential on operations (merchant_id, credential_id, id);
+create unique index operations_position on operations (merchant_id, position)
+  where position is not null;
 alter table operations add primary key (merchant_id, id);
 alter table operations add constraint operations_key
   unique (merchant_id, credential_id, type, key_hash);
@@ -274,6 +291,8 @@ create table inventory_movements (
   note text,
   reference text,
   operation_id text collate "C" not null,
+  -- That of its operation in the journal.
+  position bigint not null,
   -- Its place among the movements of its operation, from 1 on.
   line integer not null check (line >= 1),
   credential_id text collate "C" not null,
@@ -286,11 +305,12 @@ create table inventory_movements (
   check (sequence > 1 or quantity_before = 0)
 );
 
-create index inventory_movements_by_location on inventory_movements (merchant_id, location_id, id);
+create index inventory_movements_by_location
+  on inventory_movements (merchant_id, location_id, position, line);
 create index inventory_movements_by_level
-  on inventory_movements (merchant_id, product_id, location_id, id);
+  on inventory_movements (merchant_id, product_id, location_id, position, line);
 alter table inventory_movements add constraint inventory_movements_line
-  unique (merchant_id, operation_id, line);
+  unique (merchant_id, position, line);
 alter table inventory_movements add primary key (merchant_id, id);
 alter table inventory_movements add constraint inventory_movements_sequence
   unique (merchant_id, product_id, location_id, sequence);
@@ -305,12 +325,15 @@ create table inventory_levels (
   quantity numeric not null default 0 check (scale(quantity) = min_scale(quantity)),
   sequence bigint not null default 0 check (sequence >= 0),
   last_movement_id text collate "C",
+  -- Of its first movement: before it there was no such level.
+  first_position bigint,
   updated_at timestamptz,
   primary key (merchant_id, product_id, location_id),
   foreign key (merchant_id, product_id) references products (merchant_id, id),
   foreign key (merchant_id, location_id) references locations (merchant_id, id),
   check (sequence > 0 or quantity = 0),
   check ((sequence > 0) = (last_movement_id is not null)),
+  check ((sequence > 0) = (first_position is not null)),
   check ((sequence > 0) = (updated_at is not null))
 ) with (fillfactor = 80);
 
@@ -327,6 +350,13 @@ begin
     using errcode = 'integrity_constraint_violation';
 end $$;
 
+-- The service may lock the row, for which PostgreSQL asks for the right to update a column: this one.
+create trigger journals_keep_merchant before update on journals
+  for each row when (new.merchant_id <> old.merchant_id) execute function refuse_change();
+create trigger journals_kept before delete on journals
+  for each row execute function refuse_change();
+create trigger journals_not_emptied before truncate on journals
+  for each statement execute function refuse_change();
 create trigger operations_immutable before update or delete on operations
   for each row execute function refuse_change();
 create trigger operations_not_emptied before truncate on operations
@@ -356,15 +386,15 @@ create trigger inventory_levels_grow after update on inventory_levels
 -- Predecessors are sought as the last row before this one in the order of an index, operations as
 -- the only row of their key: sought by equal columns in a join, the planner takes any index that
 -- begins with some of them once it believes that levels or merchants are small, and walked all
--- movements of the one that is not. The predecessor in the chain is sought by ID, because IDs
--- follow sequences.
+-- movements of the one that is not.
 create function refuse_unsound_movement() returns trigger language plpgsql
   set search_path from current as $$
 declare
   copied json := (
     select json_agg(json_build_object('merchant_id', a.merchant_id, 'id', a.id,
       'product_id', a.product_id, 'location_id', a.location_id, 'sequence', a.sequence,
-      'quantity_before', a.quantity_before, 'operation_id', a.operation_id, 'line', a.line))
+      'quantity_before', a.quantity_before, 'operation_id', a.operation_id,
+      'position', a.position, 'line', a.line))
     from added a);
   fault_found text;
 begin
@@ -377,14 +407,15 @@ begin
           or coalesce(before.quantity_after, 0) <> a.quantity_before
           then 'a movement does not begin where the one before it ended'
         when o.id is null or o.type not in ('inventory.adjust') or o.movements < a.line
-          or (a.line = 1 and o.resource_id <> a.id)
+          or o.position <> a.position or (a.line = 1 and o.resource_id <> a.id)
           then 'a movement that its operation does not name'
-        when a.line > 1 and (previous.merchant_id, previous.operation_id, previous.line)
-          is distinct from (a.merchant_id, a.operation_id, a.line - 1)
+        when a.line > 1 and (previous.merchant_id, previous.position, previous.line)
+          is distinct from (a.merchant_id, a.position, a.line - 1)
           then 'a movement without the line before it'
       end as fault
     from json_to_recordset(copied) as a (merchant_id text, id text, product_id text,
-      location_id text, sequence bigint, quantity_before numeric, operation_id text, line integer)
+      location_id text, sequence bigint, quantity_before numeric, operation_id text,
+      position bigint, line integer)
     left join lateral (
       select * from inventory_levels l
       where l.merchant_id = a.merchant_id and l.product_id = a.product_id
@@ -392,9 +423,9 @@ begin
       limit 1) l on true
     left join lateral (
       select * from inventory_movements m
-      where (m.merchant_id, m.product_id, m.location_id, m.id)
-        < (a.merchant_id, a.product_id, a.location_id, a.id)
-      order by m.merchant_id desc, m.product_id desc, m.location_id desc, m.id desc
+      where (m.merchant_id, m.product_id, m.location_id, m.sequence)
+        < (a.merchant_id, a.product_id, a.location_id, a.sequence)
+      order by m.merchant_id desc, m.product_id desc, m.location_id desc, m.sequence desc
       limit 1) before
       on before.merchant_id = a.merchant_id and before.product_id = a.product_id
         and before.location_id = a.location_id
@@ -405,8 +436,8 @@ begin
     left join lateral (
       select * from inventory_movements m
       where a.line > 1
-        and (m.merchant_id, m.operation_id, m.line) < (a.merchant_id, a.operation_id, a.line)
-      order by m.merchant_id desc, m.operation_id desc, m.line desc
+        and (m.merchant_id, m.position, m.line) < (a.merchant_id, a.position, a.line)
+      order by m.merchant_id desc, m.position desc, m.line desc
       limit 1) previous on true) f
   where f.fault is not null
   limit 1;
@@ -429,12 +460,12 @@ begin
   if not exists (
     select from (
       select * from inventory_movements m
-      where (m.merchant_id, m.operation_id, m.line)
-        <= (new.merchant_id, new.id, new.movements)
-      order by m.merchant_id desc, m.operation_id desc, m.line desc
+      where (m.merchant_id, m.position, m.line)
+        <= (new.merchant_id, new.position, new.movements)
+      order by m.merchant_id desc, m.position desc, m.line desc
       limit 1) last
-    where (last.merchant_id, last.operation_id, last.line)
-      = (new.merchant_id, new.id, new.movements)
+    where (last.merchant_id, last.position, last.line)
+      = (new.merchant_id, new.position, new.movements)
   ) then
     raise exception 'an operation with fewer movements than it says'
       using errcode = 'integrity_constraint_violation';

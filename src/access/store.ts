@@ -143,8 +143,9 @@ const bound = `case when asked.keys is not null then (
   from json_to_recordset(asked.keys) as k (type text, key_hash bytea)
   cross join lateral (
     select f.merchant_id, f.id, f.credential_id, f.type, f.key_hash, f.fingerprint, f.status,
-      f.resource_id, f.movements, f.error_code, f.error_details, f.location_id, f.request_id,
-      f.created_at
+      f.resource_id, f.movements, f.position, f.error_code, f.error_details, f.location_id,
+      f.request_id, f.created_at,
+      (select j.id from journals j where j.merchant_id = f.merchant_id) as journal
     from operations f
     where (f.merchant_id, f.credential_id, f.type, f.key_hash)
       >= (c.merchant_id, c.id, k.type, k.key_hash)

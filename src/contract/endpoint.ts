@@ -78,6 +78,14 @@ export type Decision<Row, Change = Row> =
     }
   | Refusal;
 
+/** What stands in a Decision for what only the database knows, when it saves. */
+export interface Place {
+  /** That of the operation in the journal, counted from the end of it: the first has 1. */
+  readonly position: number;
+  /** That of the operation: `pendingTime`. */
+  readonly time: string;
+}
+
 export interface Refusal {
   readonly kind: 'rejected';
   readonly code: ProblemCode;
@@ -97,6 +105,10 @@ export interface Operation {
   readonly resource_id: string | null;
   /** How many movements of inventory it made. */
   readonly movements: number;
+  /** In the journal; null when it changed nothing. */
+  readonly position: number | null;
+  /** The ID of the journal, as it is now. */
+  readonly journal: string;
   /** Null when it succeeded, and so are the details. */
   readonly error_code: ProblemCode | null;
   readonly error_details: readonly Detail[] | null;
@@ -130,9 +142,9 @@ export interface WriteEndpoint<
   load(writes: readonly Write<BodyOf<C>>[]): Load<State>;
   /**
    * The rule, on locked rows. It notes its own changes in `state`, so that the next write of the
-   * batch sees them. `now` (RFC 3339) was read after the locks were taken.
+   * batch sees them. Rows have the place that the operation gets if it changes something.
    */
-  decide(state: State, write: Write<BodyOf<C>>, now: string): Decision<Row, Change>;
+  decide(state: State, write: Write<BodyOf<C>>, place: Place): Decision<Row, Change>;
   /** Saves all changes of one merchant, by statements in an order that is always the same. */
   save(changes: readonly Change[]): readonly SetStatement[];
   /** Reads the current rows of written resources, for replays and for path IDs. */

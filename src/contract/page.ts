@@ -27,6 +27,8 @@ export interface Page<Item> {
   readonly items: readonly Item[];
   /** The sort key to continue after, when more follows. */
   readonly next: string | undefined;
+  /** What the answer says of the page as a whole. */
+  readonly meta?: Readonly<Record<string, string>>;
 }
 
 /**

@@ -4,7 +4,7 @@ import { extent } from '../../test/kit/extent.ts';
 import { CursorSealer } from '../contract/cursor.ts';
 import { formats } from '../contract/format.ts';
 import { canonicalQuantity, decimalPlaces, quantityFault, subtract, zero } from './decimal.ts';
-import { idCeiling, idFloor, lookupId, mintId, mintIdAfter } from './id.ts';
+import { idFloor, lookupId, mintId, mintIdAfter } from './id.ts';
 import { adviceOf, isRetryable, type ProblemCode, problemKinds } from './problem.ts';
 
 /** A quantity as a count of hundred-thousandths and one of its many spellings. */
@@ -153,15 +153,13 @@ describe('IDs', () => {
     const ids = Array.from({ length: 1_000 }, () => mintId('imv_'));
     expect(new Set(ids).size).toBe(1_000);
     for (const id of ids) expect(id).toMatch(/^imv_[0-9a-hjkmnp-tv-z]{26}$/);
-    const later = new Date(Date.now() + 60_000).toISOString();
     for (const id of ids) {
       expect(id > (idFloor('imv_', new Date().toISOString()) ?? '')).toBe(true);
-      expect(id < (idCeiling('imv_', later) ?? '')).toBe(true);
     }
   });
 
   test('minted after another sort after it, however far its clock was ahead', () => {
-    let last = idCeiling('imv_', new Date(Date.now() + 3_600_000).toISOString());
+    let last = idFloor('imv_', new Date(Date.now() + 3_600_000).toISOString());
     for (let i = 0; i < 1_000; i += 1) {
       const next = mintIdAfter('imv_', last);
       expect(next > (last ?? '')).toBe(true);

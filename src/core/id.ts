@@ -52,12 +52,6 @@ export function idFloor(prefix: IdPrefix, time: string | undefined): string | un
   return prefix + encode(clampTime(Date.parse(time) - idTimeSlack), 0n);
 }
 
-/** An ID that sorts after every ID of a row stating an earlier time (RFC 3339). */
-export function idCeiling(prefix: IdPrefix, time: string | undefined): string | undefined {
-  if (time === undefined) return undefined;
-  return prefix + encode(clampTime(Date.parse(time) + idTimeSlack), 0n);
-}
-
 /** UUIDv7 holds 48 bits of milliseconds since 1970. */
 function clampTime(time: number): bigint {
   return BigInt(Math.min(Math.max(time, 0), 2 ** 48 - 1));

@@ -63,6 +63,13 @@ export const problemKinds = {
     title: 'A query parameter is not known to this route.',
     advice: 'Correct the spelling: a misspelt filter never widens a result here.',
   },
+  journal_mismatch: {
+    status: 400,
+    title: 'The position is not one of this journal.',
+    advice:
+      'The merchant was restored from a backup since the position was given, or it was never ' +
+      'given. Read everything again, from position 0.',
+  },
   invalid_cursor: {
     status: 400,
     title: 'The cursor does not belong to this request.',

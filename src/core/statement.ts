@@ -19,7 +19,8 @@ export interface Statement<Row = unknown> {
  * A statement of a write, over a set of records that travel as one JSON array: `$1`. Whoever sends
  * it adds to each record the `merchant_id` that it belongs to, so that one statement serves a batch
  * of several merchants. What it returns carries `merchant_id` as well. One that saves changes as
- * many rows as it has records.
+ * many rows as it has records. It joins `journal (merchant_id, id, last, moment)` for the positions
+ * and times of what it saves.
  */
 export interface SetStatement<Row = unknown> {
   readonly name: string;
@@ -29,6 +30,9 @@ export interface SetStatement<Row = unknown> {
   /** Never set; it carries the type of the rows. */
   readonly __row?: Row;
 }
+
+/** What stands for the time of saving until the database has saved: its own value for "later". */
+export const pendingTime = 'infinity';
 
 /** Runs one read at a time, each on its own fresh snapshot of the primary. */
 export interface Reader {

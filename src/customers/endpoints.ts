@@ -10,7 +10,7 @@ export const customerEndpoints = recordEndpoints(contract.customers, contract, {
 
 /** Wipes what is personal, for good. Once more changes nothing. */
 const erase = recordCommand(contract.customers, contract.erase, {
-  patch: ({ erased_at: at }, now) =>
+  patch: ({ erased_at: at }, time) =>
     at === null
       ? {
           name: '',
@@ -19,7 +19,7 @@ const erase = recordCommand(contract.customers, contract.erase, {
           external_id: null,
           note: null,
           metadata: null,
-          erased_at: now,
+          erased_at: time,
         }
       : {},
   present: ({ id, erased_at }) => ({ id, erased_at }),

@@ -215,7 +215,7 @@ async function list(one: Case, endpoint: CollectionEndpoint): Promise<Success> {
   const { api, principal, asked, found, after, keyHash } = one;
   const query = said(asked.query);
   const limit = typeof query.limit === 'number' ? query.limit : limits.pageSizeDefault;
-  const { items, next } = await endpoint.run(api.readerOf(principal.merchant), {
+  const { items, next, meta } = await endpoint.run(api.readerOf(principal.merchant), {
     principal,
     id: asked.id,
     query,
@@ -223,8 +223,8 @@ async function list(one: Case, endpoint: CollectionEndpoint): Promise<Success> {
     page: { limit, after },
     keyHash,
   });
-  const meta = next === undefined ? {} : { next_cursor: api.cursors.seal(one.cursorScope, next) };
-  return { status: 200, data: items, meta };
+  const more = next === undefined ? {} : { next_cursor: api.cursors.seal(one.cursorScope, next) };
+  return { status: 200, data: items, meta: { ...meta, ...more } };
 }
 
 async function perform({ api, write }: Case, bound: Operation | undefined): Promise<Success> {
@@ -235,7 +235,12 @@ async function perform({ api, write }: Case, bound: Operation | undefined): Prom
   return {
     status: successStatus(contract),
     data: answer.data,
-    meta: { operation_id: answer.operationId },
+    meta: {
+      operation_id: answer.operationId,
+      ...(answer.position === null
+        ? {}
+        : { position: String(answer.position), journal: answer.journal }),
+    },
     headers: {
       ...(contract.method === 'POST' ? { Location: location } : {}),
       ...etagOf(answer.data),

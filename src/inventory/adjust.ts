@@ -2,7 +2,7 @@
 // not. Later writes of the same batch see the level as earlier ones leave it.
 
 import type { BodyOf } from '../contract/contract.ts';
-import type { Decision, Refusal, Write } from '../contract/endpoint.ts';
+import type { Decision, Place, Refusal, Write } from '../contract/endpoint.ts';
 import {
   canonicalQuantity,
   decimalPlaces,
@@ -25,6 +25,8 @@ export interface LevelRow {
   /** 0 for a pair that never moved. */
   readonly sequence: number;
   readonly last_movement_id: string | null;
+  /** Of its first movement. */
+  readonly first_position: number | null;
   readonly updated_at: string | null;
 }
 
@@ -55,6 +57,10 @@ export interface MovementRow {
   readonly note: string | null;
   readonly reference: string | null;
   readonly operation_id: string;
+  /** That of its operation in the journal. */
+  readonly position: number;
+  /** Its place among the movements of its operation, from 1 on. */
+  readonly line: number;
   readonly credential_id: string;
   readonly actor_kind: CredentialKind;
   readonly application_id: string | null;
@@ -63,8 +69,6 @@ export interface MovementRow {
 
 /** A movement to save, with the level as it leaves it. */
 export interface Movement {
-  /** Its place among the movements of its operation, from 1 on. */
-  readonly line: number;
   readonly movement: MovementRow;
   readonly level: LevelRow;
 }
@@ -83,7 +87,7 @@ export const levelKey = (pair: { product_id: string; location_id: string }): str
 export function decideAdjustment(
   state: InventoryState,
   write: Write<Adjust>,
-  now: string,
+  place: Place,
 ): Decision<AdjustmentRow, Movement> {
   const { body } = write;
   const refusal = refusalByProduct(state.products.get(body.product_id), body);
@@ -104,7 +108,7 @@ export function decideAdjustment(
       current_quantity: current,
     });
   }
-  const change = move(level, current, write, now);
+  const change = move(level, current, write, place);
   state.levels.set(levelKey(body), change.level);
   return { kind: 'succeeded', row: rowOf(change), changes: [change], movements: 1 };
 }
@@ -130,17 +134,15 @@ function refusalByProduct(product: ProductRow | undefined, body: Adjust): Refusa
 }
 
 /**
- * The next movement of a level. IDs and times never go back within a level, whatever the clocks of
- * the processes say, so that the order of IDs is the order of sequences.
+ * The next movement of a level. IDs never go back within a level, whatever the clocks of the
+ * processes say, so that the order of IDs is the order of sequences.
  */
-function move(level: LevelRow, current: Quantity, write: Write<Adjust>, now: string): Movement {
+function move(level: LevelRow, current: Quantity, write: Write<Adjust>, place: Place): Movement {
   const { body, actor } = write;
   const id = mintIdAfter('imv_', level.last_movement_id ?? undefined);
   const sequence = level.sequence + 1;
-  const recordedAt = level.updated_at !== null && level.updated_at > now ? level.updated_at : now;
   const { product_id, location_id } = body;
   return {
-    line: 1,
     movement: {
       id,
       sequence,
@@ -154,10 +156,12 @@ function move(level: LevelRow, current: Quantity, write: Write<Adjust>, now: str
       note: body.note,
       reference: body.reference,
       operation_id: write.operationId,
+      position: place.position,
+      line: 1,
       credential_id: actor.credential_id,
       actor_kind: actor.kind,
       application_id: actor.application_id,
-      recorded_at: recordedAt,
+      recorded_at: place.time,
     },
     level: {
       product_id,
@@ -165,7 +169,8 @@ function move(level: LevelRow, current: Quantity, write: Write<Adjust>, now: str
       quantity: body.target_quantity,
       sequence,
       last_movement_id: id,
-      updated_at: recordedAt,
+      first_position: level.first_position ?? place.position,
+      updated_at: place.time,
     },
   };
 }
@@ -189,6 +194,7 @@ function neverMoved(pair: { product_id: string; location_id: string }): LevelRow
     quantity: zero,
     sequence: 0,
     last_movement_id: null,
+    first_position: null,
     updated_at: null,
   };
 }

@@ -9,6 +9,7 @@ import {
   idIn,
   nullable,
   oneOf,
+  Position,
   QuantityIn,
   QuantityOut,
   Timestamp,
@@ -28,7 +29,7 @@ export const inventory = {
   tables: [
     {
       name: 'inventory_levels',
-      updates: ['quantity', 'sequence', 'last_movement_id', 'updated_at'],
+      updates: ['quantity', 'sequence', 'last_movement_id', 'first_position', 'updated_at'],
     },
     { name: 'inventory_movements', updates: [] },
   ],
@@ -41,6 +42,7 @@ export const inventory = {
     quantity_before: '10',
     quantity_delta: '2.5',
     reference: 'count-2026-01',
+    line: 1,
     sequence: 2,
     target_quantity: '12.5',
     version: 2,
@@ -106,6 +108,8 @@ const movementMembers = {
     Type.String({ description: 'What it is called in the system of the caller.' }),
   ),
   operation_id: id('op_', 'The write that recorded it.'),
+  position: Position('That of this write in the journal.'),
+  line: Type.Integer({ minimum: 1, description: 'Its place among the movements of the write.' }),
   actor: Type.Object(
     {
       credential_id: id('cred_', 'The credential.'),
@@ -154,7 +158,11 @@ export const listMovements = collection({
   name: 'inventory.movements.list',
   path: '/inventory/movements',
   summary: 'List movements',
-  description: 'Newest first, at all granted locations unless one is named.',
+  description:
+    'In the order of the journal, newest first, at all granted locations unless one is named. With ' +
+    '`order=asc` the answer names `meta.through_position`, the last position that was shown whole, ' +
+    'and `meta.journal`: whoever asks next with these as `after_position` and `journal` goes on ' +
+    'there, and misses nothing.',
   scope: 'inventory.read',
   query: Type.Object({
     location_id: Type.Optional(idIn('loc_', 'Only at this location; it must be granted.')),
@@ -163,10 +171,12 @@ export const listMovements = collection({
     operation_id: Type.Optional(idIn('op_', 'Only of this operation.')),
     recorded_after: Type.Optional(Timestamp('Only recorded at or after this.')),
     recorded_before: Type.Optional(Timestamp('Only recorded before this.')),
+    after_position: Type.Optional(Position('Only movements behind this place in the journal.')),
+    journal: Type.Optional(idIn('jrn_', 'The journal of that position, as it came with it.')),
     order: Type.Optional(oneOf(['desc', 'asc'], 'Newest first (desc, the default) or oldest.')),
   }),
   data: Movement,
-  problems: ['location_not_granted'],
+  problems: ['location_not_granted', 'missing_parameter', 'journal_mismatch'],
 });
 
 export const getMovement = member({

@@ -1,7 +1,7 @@
 // The endpoints of inventory: which contract, which functions.
 
 import { rowsOf } from '../contract/columns.ts';
-import type { DataOf } from '../contract/contract.ts';
+import type { DataOf, QueryOf } from '../contract/contract.ts';
 import type {
   CollectionEndpoint,
   Endpoint,
@@ -11,8 +11,11 @@ import type {
 } from '../contract/endpoint.ts';
 import { fetchSize, takePage } from '../contract/page.ts';
 import { canonicalQuantity } from '../core/decimal.ts';
-import type { Principal } from '../core/principal.ts';
+import type { MerchantId, Principal } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
+import type { Reader } from '../core/statement.ts';
+import { journalOf } from '../journal/known.ts';
+import { lastPositionAt } from '../journal/store.ts';
 import { productExists } from '../products/store.ts';
 import {
   type Adjust,
@@ -56,23 +59,50 @@ const getMovement: MemberEndpoint = {
 const listMovements: CollectionEndpoint<typeof contract.listMovements> = {
   contract: contract.listMovements,
   async run(reader, { principal, location, query, page }) {
+    const { merchant } = principal;
+    const { order = 'desc', after_position: behind = '0' } = query;
+    const isFollowed = order === 'asc' || behind !== '0' || query.journal !== undefined;
+    const named = { parameter: 'after_position', position: behind, journal: query.journal };
+    const journal = isFollowed ? await journalOf(reader, merchant, named) : undefined;
     const answer = await reader.query(
       read.listMovements({
-        merchant: principal.merchant,
+        merchant,
         locations: location === undefined ? locationsOf(principal) : [location],
         products: query.product_id,
         reason: query.reason,
         operation: query.operation_id,
-        recordedAfter: query.recorded_after,
-        recordedBefore: query.recorded_before,
-        order: query.order ?? 'desc',
+        ...(await boundsOf(reader, merchant, query)),
+        order,
         after: page.after,
         limit: fetchSize(page),
       }),
     );
-    return takePage(rowsOf(answer), page, (row) => row.id, presentMovement);
+    const rows = rowsOf(answer);
+    const { items, next } = takePage(rows, page, read.movementKey, presentMovement);
+    if (journal === undefined || order === 'desc') return { items, next };
+    const whole = read.lastWhole(rows, items.length) ?? Number(behind);
+    return { items, next, meta: { through_position: String(whole), journal: journal.id } };
   },
 };
+
+/** The positions that are asked for, as far as times and a position say: both have one order. */
+async function boundsOf(
+  reader: Reader,
+  merchant: MerchantId,
+  query: QueryOf<typeof contract.listMovements>,
+) {
+  const { after_position = '0', recorded_after, recorded_before } = query;
+  const lastBefore = async (time: string | undefined) => {
+    if (time === undefined) return undefined;
+    const [found] = await reader.query(lastPositionAt(merchant, time, 'before'));
+    return found?.position;
+  };
+  const from = (await lastBefore(recorded_after)) ?? 0;
+  return {
+    behind: Math.max(Number(after_position), from),
+    until: await lastBefore(recorded_before),
+  };
+}
 
 const listLevels: CollectionEndpoint<typeof contract.listLevels> = {
   contract: contract.listLevels,
@@ -159,6 +189,8 @@ function presentMovement(row: MovementRow): DataOf<typeof contract.getMovement> 
     note: row.note,
     reference: row.reference,
     operation_id: row.operation_id,
+    position: String(row.position),
+    line: row.line,
     actor: {
       credential_id: row.credential_id,
       kind: row.actor_kind,
@@ -168,7 +200,9 @@ function presentMovement(row: MovementRow): DataOf<typeof contract.getMovement> 
   };
 }
 
-function presentLevel(row: LevelRow): DataOf<typeof contract.listLevels> {
+type ShownLevel = Omit<LevelRow, 'first_position'>;
+
+function presentLevel(row: ShownLevel): DataOf<typeof contract.listLevels> {
   return {
     product_id: row.product_id,
     location_id: row.location_id,
@@ -181,7 +215,7 @@ function presentLevel(row: LevelRow): DataOf<typeof contract.listLevels> {
 }
 
 function presentAdjustment(row: AdjustmentRow): DataOf<typeof contract.adjustInventory> {
-  const level: LevelRow = {
+  const level: ShownLevel = {
     product_id: row.product_id,
     location_id: row.location_id,
     quantity: row.level_quantity,

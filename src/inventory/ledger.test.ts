@@ -41,6 +41,7 @@ const movement = (members: Record<string, string>) => {
     quantity_delta: '1',
     quantity_after: '10.125',
     operation_id: "'op_x'",
+    position: '4',
     line: '1',
     credential_id: "'cred_x'",
     actor_kind: "'personal_access_token'",
@@ -95,6 +96,8 @@ describe('not even by the hand of the owner can it be committed that', () => {
       () => "update operations set resource_id = 'imv_other' where status = 'succeeded'",
     ],
     ['an operation is changed in any way', () => "update operations set request_id = 'req_x'"],
+    ['a journal becomes that of another merchant', () => "update journals set merchant_id = 'x'"],
+    ['a journal is deleted', () => 'delete from journals'],
     ['an operation is deleted', () => 'delete from operations'],
     ['a product with levels is deleted', () => `delete from products where id = '${product}'`],
   ];
@@ -121,6 +124,8 @@ describe('the service’s role', () => {
       'update operations set fingerprint = fingerprint',
       'update operations set key_hash = key_hash',
       'update operations set status = status',
+      'update journals set id = id',
+      'delete from journals',
       'update merchants set id = id',
       'delete from credentials',
       'update credential_tokens set token_hash = token_hash',
@@ -192,8 +197,8 @@ describe('an operation and its movements are committed only together', () => {
       await service.db.sql(`
         ${operation({ merchant_id: at.merchant_id })}
         insert into inventory_levels (merchant_id, product_id, location_id, quantity, sequence,
-          last_movement_id, updated_at) values (${Object.values(at).join(', ')}, 2, 2, 'imv_hand_2',
-          now());
+          last_movement_id, first_position, updated_at)
+          values (${Object.values(at).join(', ')}, 2, 2, 'imv_hand_2', 4, now());
         ${lines([
           { ...at, sequence: '1', quantity_before: '0', quantity_after: '1' },
           { ...at, sequence: '2', quantity_before: '1', quantity_after: '2' },
@@ -213,6 +218,7 @@ describe('an operation and its movements are committed only together', () => {
       status: "'succeeded'",
       resource_id: "'imv_hand_1'",
       movements: '2',
+      position: '4',
       request_id: "'req_x'",
       created_at: 'now()',
       ...members,
@@ -261,6 +267,7 @@ describe('an operation and its movements are committed only together', () => {
           error_code: "'inventory_no_change'",
           error_details: "'[]'",
           movements: '0',
+          position: 'null',
         }),
       two,
       unnamed,
@@ -277,6 +284,7 @@ describe('an operation and its movements are committed only together', () => {
       [{ id: "'imv_x'" }, {}],
       unnamed,
     ],
+    ['not when it has another position', () => operation({ position: '5' }), two, unnamed],
     ['not when there are more than it says', () => operation({ movements: '1' }), two, unnamed],
     ['not when it says none and there is one', () => operation({ movements: '0' }), [{}], unnamed],
     ['not when there are fewer than it says', () => operation(), [{}], missing],
@@ -306,6 +314,7 @@ describe('an operation and its movements are committed only together', () => {
       resource_id: 'null',
       error_code: "'inventory_no_change'",
       error_details: "'[]'",
+      position: 'null',
     };
     await expect(byHand(operation(rejected), [])).rejects.toThrow(/check/);
   });

@@ -81,7 +81,7 @@ export function lockLevels(writes: readonly Write<Adjust>[]): SetStatement<Level
     name: 'lock_levels',
     text: `
       select v.merchant_id, v.product_id, v.location_id, v.quantity, v.sequence,
-        v.last_movement_id, v.updated_at
+        v.last_movement_id, v.first_position, v.updated_at
       from inventory_levels v
       where (v.merchant_id, v.product_id, v.location_id) in (
         select a.merchant_id, a.product_id, a.location_id from ${asked})
@@ -108,8 +108,10 @@ export function saveLevels(levels: readonly LevelRow[]): SetStatement {
     text: `
       update inventory_levels v
       set quantity = s.quantity, sequence = s.sequence, last_movement_id = s.last_movement_id,
-        updated_at = s.updated_at
+        first_position = coalesce(v.first_position, j.last + s.first_position),
+        updated_at = j.moment
       from json_populate_recordset(null::inventory_levels, $1) s
+      join journal j on j.merchant_id = s.merchant_id
       where v.merchant_id = s.merchant_id and v.product_id = s.product_id
         and v.location_id = s.location_id`,
     records: levels,
@@ -122,11 +124,13 @@ export function saveMovements(changes: readonly Movement[]): SetStatement {
     text: `
       insert into inventory_movements (merchant_id, id, product_id, location_id, sequence, type,
         reason, quantity_before, quantity_delta, quantity_after, note, reference, operation_id,
-        line, credential_id, actor_kind, application_id, recorded_at)
-      select merchant_id, id, product_id, location_id, sequence, type, reason, quantity_before,
-        quantity_delta, quantity_after, note, reference, operation_id, line, credential_id,
-        actor_kind, application_id, recorded_at
-      from json_populate_recordset(null::inventory_movements, $1)`,
-    records: changes.map(({ line, movement }) => ({ ...movement, line })),
+        position, line, credential_id, actor_kind, application_id, recorded_at)
+      select s.merchant_id, s.id, s.product_id, s.location_id, s.sequence, s.type, s.reason,
+        s.quantity_before, s.quantity_delta, s.quantity_after, s.note, s.reference,
+        s.operation_id, j.last + s.position, s.line, s.credential_id, s.actor_kind,
+        s.application_id, j.moment
+      from json_populate_recordset(null::inventory_movements, $1) s
+      join journal j on j.merchant_id = s.merchant_id`,
+    records: changes.map(({ movement }) => movement),
   };
 }

@@ -72,7 +72,7 @@ export function walkMovements(
     name: '',
     text: `
       with chunk as materialized (
-        select m.product_id, m.location_id, m.sequence, m.id, m.operation_id, m.line, m.recorded_at,
+        select m.product_id, m.location_id, m.sequence, m.id, m.operation_id, m.position, m.line, m.recorded_at,
           m.quantity_before, m.quantity_delta, m.quantity_after
         from inventory_movements m
         where m.merchant_id = $1
@@ -132,9 +132,12 @@ const movementDifferences = `
         where v.merchant_id = $1 and v.product_id = w.product_id and v.location_id = w.location_id)
         as is_without_level,
       w.line < 1 or w.line > o.movements as is_no_line, o.movements,
-      w.line = 1 and o.resource_id <> w.id as is_not_named
+      w.line = 1 and o.resource_id <> w.id as is_not_named,
+      w.position is distinct from o.position or w.recorded_at <> o.created_at as is_elsewhere,
+      o.position as due_position
     from walked w
-    left join lateral (select type, status, resource_id, movements from operations
+    left join lateral (
+      select type, status, resource_id, movements, position, created_at from operations
       where merchant_id = $1 and id = w.operation_id limit 1) o on true
     where not w.is_seen
   ) j
@@ -154,12 +157,14 @@ const movementDifferences = `
     ('movement_without_operation', j.operation is distinct from 'inventory.adjust succeeded',
       coalesce(j.operation, 'none'), null),
     ('line_out_of_range', j.is_no_line, j.line::text, j.movements::text),
-    ('operation_names_another', j.is_not_named, j.resource_id, null)
+    ('operation_names_another', j.is_not_named, j.resource_id, null),
+    ('position_differs', j.is_elsewhere, j.position::text, j.due_position::text)
   ) as f (kind, is_found, found, expected)
   where f.is_found and (j.sequence <> j.due_sequence or j.quantity_before <> j.due_before
     or j.quantity_after <> j.due_after or j.quantity_delta = 0 or j.is_out_of_range
     or j.id <= j.previous_id or j.recorded_at < j.previous_recorded_at or j.is_without_level
-    or j.operation is distinct from 'inventory.adjust succeeded' or j.is_no_line or j.is_not_named)
+    or j.operation is distinct from 'inventory.adjust succeeded' or j.is_no_line or j.is_not_named
+    or j.is_elsewhere)
   union all
   select 'quantity_not_sum', t.product_id, t.location_id, null, null, v.quantity::text,
     t.total::text
@@ -187,7 +192,8 @@ export function walkLevels(
     name: '',
     text: `
       with chunk as materialized (
-        select v.product_id, v.location_id, v.quantity, v.sequence, v.last_movement_id, v.updated_at
+        select v.product_id, v.location_id, v.quantity, v.sequence, v.last_movement_id,
+          v.first_position, v.updated_at
         from inventory_levels v
         where v.merchant_id = $1 and (v.product_id, v.location_id) > ($2, $3)
         order by v.product_id, v.location_id limit $4
@@ -203,6 +209,11 @@ export function walkLevels(
           where m.merchant_id = $1 and m.product_id = c.product_id
             and m.location_id = c.location_id
           order by m.sequence desc limit 1) m on true
+        left join lateral (
+          select m.position from inventory_movements m
+          where m.merchant_id = $1 and m.product_id = c.product_id
+            and m.location_id = c.location_id
+          order by m.sequence limit 1) first on true
         cross join lateral (values
           ('level_without_movements', m.id is null and (c.quantity <> 0 or c.sequence <> 0
             or c.last_movement_id is not null), c.quantity::text, '0'),
@@ -212,7 +223,9 @@ export function walkLevels(
           ('last_movement_differs', m.id is not null and c.last_movement_id is distinct from m.id,
             c.last_movement_id, m.id),
           ('updated_at_differs', m.id is not null and c.updated_at is distinct from m.recorded_at,
-            c.updated_at::text, m.recorded_at::text)
+            c.updated_at::text, m.recorded_at::text),
+          ('first_position_differs', c.first_position is distinct from first.position,
+            c.first_position::text, first.position::text)
         ) as f (kind, is_found, found, expected)
         where f.is_found
       )
@@ -240,7 +253,8 @@ export function walkOperations(
     name: '',
     text: `
       with chunk as materialized (
-        select o.id, o.status, o.resource_id, o.error_code, o.movements from operations o
+        select o.id, o.type, o.status, o.resource_id, o.error_code, o.movements, o.position
+        from operations o
         where o.merchant_id = $1 and o.id > $2 order by o.id limit $3
       ), differences as (
         select f.kind, m.product_id, m.location_id, m.movement_id, c.id as operation_id, f.found,
@@ -250,14 +264,18 @@ export function walkOperations(
           select count(*) as lines, count(distinct line) as numbers, min(product_id) as product_id,
             min(location_id) as location_id, min(id) as movement_id
           from inventory_movements
-          where merchant_id = $1 and (operation_id, line) >= (c.id, -2147483648)
-            and (operation_id, line) <= (c.id, 2147483647)) m
+          where merchant_id = $1 and (position, line) >= (c.position, -2147483648)
+            and (position, line) <= (c.position, 2147483647)) m
         cross join lateral (values
           ('operation_without_outcome', c.status not in ('succeeded', 'rejected')
             or (c.status = 'succeeded') <> (c.resource_id is not null)
             or (c.status = 'rejected') <> (c.error_code is not null), c.status, null),
           ('operation_movements_differ', m.lines <> c.movements, m.lines::text,
             c.movements::text),
+          ('position_without_change', c.position is not null and c.status <> 'succeeded',
+            c.position::text, null),
+          ('change_without_position', c.position is null and c.status = 'succeeded'
+            and (c.movements > 0 or c.type like '%.create'), null, null),
           ('line_twice', m.numbers <> m.lines, m.lines::text, m.numbers::text)
         ) as f (kind, is_found, found, expected)
         where f.is_found
@@ -266,5 +284,48 @@ export function walkOperations(
         coalesce((select json_agg(d) from differences d), '[]') as differences
       from chunk having count(*) > 0`,
     values: [merchant, after, limit],
+  };
+}
+
+export interface JournalRange {
+  readonly fetched: number;
+  /** The last of the range, and its time. */
+  readonly position: number;
+  readonly at: string;
+  readonly differences: readonly DifferenceRow[];
+}
+
+/** Positions behind one, which was given at a time: each is one more than the one before. */
+export function walkJournal(
+  merchant: string,
+  after: Pick<JournalRange, 'position' | 'at'>,
+  limit: number,
+): Statement<JournalRange> {
+  return {
+    name: '',
+    text: `
+      with chunk as materialized (
+        select o.id, o.position, o.created_at from operations o
+        where o.merchant_id = $1 and o.position > $2
+        order by o.position limit $4
+      ), walked as (
+        select c.*, lag(c.position, 1, $2::bigint) over journal as before,
+          lag(c.created_at, 1, $3::timestamptz) over journal as earlier
+        from chunk c window journal as (order by c.position, c.id)
+      ), differences as (
+        select f.kind, null as product_id, null as location_id, null as movement_id,
+          w.id as operation_id, f.found, f.expected
+        from walked w
+        cross join lateral (values
+          ('position_gap', w.position > w.before + 1, w.position::text, (w.before + 1)::text),
+          ('position_twice', w.position = w.before, w.position::text, null),
+          ('position_time_order', w.created_at < w.earlier, w.created_at::text, w.earlier::text)
+        ) as f (kind, is_found, found, expected)
+        where f.is_found
+      )
+      select (select count(*) from chunk)::int as fetched, last.position, last.created_at as at,
+        coalesce((select json_agg(d) from differences d), '[]') as differences
+      from (select position, created_at from chunk order by position desc limit 1) last`,
+    values: [merchant, after.position, after.at, limit],
   };
 }

@@ -14,8 +14,10 @@ import {
   allowLongStatements,
   beginSnapshot,
   type DifferenceRow,
+  type JournalRange,
   type MovementPosition,
   nextMerchant,
+  walkJournal,
   walkLevels,
   walkMovements,
   walkOperations,
@@ -87,6 +89,7 @@ class Walk {
     await this.#walkMovements(merchant);
     await this.#walkLevels(merchant);
     await this.#walkOperations(merchant);
+    await this.#walkJournal(merchant);
   }
 
   async #walkMovements(merchant: string): Promise<void> {
@@ -130,6 +133,16 @@ class Walk {
       if (range === undefined) return;
       this.#add(merchant, range.differences);
       after = range.id;
+    }
+  }
+
+  async #walkJournal(merchant: string): Promise<void> {
+    let after: Pick<JournalRange, 'position' | 'at'> = { position: 0, at: '-infinity' };
+    for (;;) {
+      const range = await this.#look((rows) => walkJournal(merchant, after, rows));
+      if (range === undefined) return;
+      this.#add(merchant, range.differences);
+      after = range;
     }
   }
 
@@ -209,6 +222,13 @@ function messageOf({ kind, found, expected }: DifferenceRow): string {
     operation_names_another: `the operation of the movement names ${found} instead`,
     operation_movements_differ: `the operation says it has ${expected} movements, and has ${found}`,
     line_twice: `${found} movements of the operation share ${expected} line numbers`,
+    position_gap: `the journal goes on at ${found} where ${expected} should follow`,
+    position_twice: `two operations have the position ${found}`,
+    position_time_order: `the operation is of ${found}, the position before it of ${expected}`,
+    position_without_change: `the operation changed nothing and has the position ${found}`,
+    change_without_position: 'the operation changed something and has no position',
+    position_differs: `the movement is at position ${found} or another time, its operation at ${expected}`,
+    first_position_differs: `the level begins at position ${found}, its first movement is at ${expected}`,
     operation_without_outcome: `the operation (${found}) has not the outcome that its status says`,
   };
   return messages[kind] ?? kind;

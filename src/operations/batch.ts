@@ -1,5 +1,5 @@
 // One batch, one transaction, two round trips, one commit, whatever its size and its merchants:
-// lock and load; then bind the keys to their operations, save, commit. What is decided counts only
+// lock and load; then lock the journals, bind the keys to their operations, save, commit. What is decided counts only
 // if all keys could be bound: a duplicate request that was decided on what the first one had just
 // written fails at the unique constraint, and the whole batch with it.
 
@@ -9,6 +9,7 @@ import {
   begin,
   type Connection,
   commit,
+  pendingTime,
   type Result,
   requireCommitted,
   type SetStatement,
@@ -16,6 +17,7 @@ import {
   type Writer,
   waitForDisk,
 } from '../core/statement.ts';
+import { type JournalEnd, journalEnds, lockJournals, placedAt } from '../journal/store.ts';
 import { bindKeys, operationOf } from './keys.ts';
 
 /** What has become of a write: its operation, and what it wrote if this run performed it. */
@@ -67,21 +69,56 @@ async function transact(
   const stateOf = (merchant: MerchantId, load: Load<unknown>) =>
     load.state(asked.map((one) => rowsOfLoad.get(one)?.get(merchant) ?? []));
   const states = new Map([...loads].map(([merchant, load]) => [merchant, stateOf(merchant, load)]));
-  const now = new Date().toISOString();
-  // In arrival order, each write seeing what those of its merchant before it decided.
-  const decided = writes.map((write): Decided => {
-    const decision = endpoint.decide(states.get(write.merchant), write, now);
-    return { write, decision, operation: operationOf(write, decision, now) };
-  });
-  const saving = together([
+  const decided = decideAll(endpoint, writes, states);
+  const changed = decided.filter(({ operation }) => operation.position !== null);
+  const locking = merchantsOf(changed);
+  const saving = together(merchantsOf(decided), [
     bindKeys(decided.map(({ operation }) => operation)),
     ...savesOf(endpoint, decided),
   ]);
-  const results = await connection.send([...(isOpen ? [] : opening), saving, commit]);
+  const results = await connection.send([
+    ...(isOpen ? [] : opening),
+    ...(locking.length === 0 ? [] : [asStatement({ ...lockJournals, records: locking })]),
+    saving,
+    commit,
+  ]);
   requireCommitted(results.at(-1));
-  return decided.map(({ decision, operation }) =>
-    decision.kind === 'succeeded' ? { operation, row: decision.row } : { operation },
-  );
+  const ends = rowsOf<JournalEnd>(results.at(-2));
+  const endOf = new Map(ends.map((end) => [end.merchant_id, end]));
+  return decided.map(({ decision, operation }) => {
+    const end = endOf.get(operation.merchant_id);
+    if (end === undefined) throw new Error(`${operation.merchant_id} has no journal`);
+    const placed = { ...placedAt(operation, end), journal: end.id };
+    return decision.kind === 'succeeded'
+      ? { operation: placed, row: placedAt(decision.row, end) }
+      : { operation: placed };
+  });
+}
+
+/**
+ * In arrival order, each write seeing what those of its merchant before it decided. Positions are
+ * given in this order to what changes something.
+ */
+function decideAll(
+  endpoint: AnyWriteEndpoint,
+  writes: readonly Write[],
+  states: ReadonlyMap<MerchantId, unknown>,
+): Decided[] {
+  const last = new Map<MerchantId, number>();
+  return writes.map((write) => {
+    const { merchant } = write;
+    const position = (last.get(merchant) ?? 0) + 1;
+    const decision = endpoint.decide(states.get(merchant), write, { position, time: pendingTime });
+    const isChange = decision.kind === 'succeeded' && decision.changes.length > 0;
+    if (isChange) last.set(merchant, position);
+    return { write, decision, operation: operationOf(write, decision, isChange ? position : null) };
+  });
+}
+
+function merchantsOf(decided: readonly Decided[]): { merchant_id: MerchantId }[] {
+  return [...new Set(decided.map(({ write }) => write.merchant))].map((merchant_id) => ({
+    merchant_id,
+  }));
 }
 
 /** What each merchant's writes need. They see no rows of any other merchant. */
@@ -125,7 +162,7 @@ function shorterWait(lockTimeout: number | undefined): Statement[] {
 interface Decided {
   readonly write: Write;
   readonly decision: Decision<unknown>;
-  readonly operation: Operation;
+  readonly operation: Omit<Operation, 'journal'>;
 }
 
 /** The statements that save what the writes change. */
@@ -142,20 +179,27 @@ function savesOf(endpoint: AnyWriteEndpoint, decided: readonly Decided[]): SetSt
 
 /**
  * All that is saved as one statement, with its own check of how many rows each part changed: no
- * extra trip is needed, and triggers look at the whole.
+ * extra trip is needed, and triggers look at the whole. It returns the ends of the journals that it
+ * has counted positions from.
  */
-function together(parts: readonly SetStatement[]): Statement {
+function together(merchants: readonly object[], parts: readonly SetStatement[]): Statement {
   const saves = parts.map(
-    ({ text }, index) => `saved_${index} as (${text.replaceAll('$1', `$${2 * index + 1}`)}
+    ({ text }, index) => `saved_${index} as (${text.replaceAll('$1', `$${2 * index + 2}`)}
       returning 1)`,
   );
   const checks = parts.map(
-    (_, index) => `expect_rows((select count(*) from saved_${index}), $${2 * index + 2}::bigint)`,
+    (_, index) => `expect_rows((select count(*) from saved_${index}), $${2 * index + 3}::bigint)`,
   );
   return {
     name: parts.map(({ name }) => name).join(' '),
-    text: `with ${saves.join(', ')} select ${checks.join(', ')}, ${waitForDisk}`,
-    values: parts.flatMap(({ records }) => [JSON.stringify(records), records.length]),
+    text: `
+      with journal as materialized (${journalEnds}), ${saves.join(', ')},
+        checked as materialized (select ${checks.join(', ')}, ${waitForDisk})
+      select j.* from journal j cross join checked`,
+    values: [
+      JSON.stringify(merchants),
+      ...parts.flatMap(({ records }) => [JSON.stringify(records), records.length]),
+    ],
   };
 }
 

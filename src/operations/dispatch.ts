@@ -18,6 +18,9 @@ export interface WriteAnswer {
   readonly resourceId: string;
   readonly data: object;
   readonly replayed: boolean;
+  /** In the journal of this ID; null when it changed nothing. */
+  readonly position: number | null;
+  readonly journal: string;
 }
 
 export interface DispatchOptions {
@@ -184,7 +187,7 @@ export class Dispatcher {
   /** What the operation of a write's key says to it: the write's own, or the one it repeats. */
   async #answer(write: Write, { operation, row }: Performed): Promise<WriteAnswer> {
     if (!operation.fingerprint.equals(write.fingerprint)) throw keyReused(operation);
-    const { id: operationId, resource_id: resourceId } = operation;
+    const { id: operationId, resource_id: resourceId, position, journal } = operation;
     // Its own ID may also be that of an earlier commit of its own, whose answer was lost.
     const replayed = operationId !== write.operationId;
     if (operation.error_code !== null) {
@@ -197,7 +200,8 @@ export class Dispatcher {
     const shown = row ?? (await reads.find((ids) => endpoint.find(merchant, ids), resourceId));
     if (shown === undefined) throw new Error(`${resourceId} of operation ${operationId} is gone`);
     try {
-      return { operationId, resourceId, data: endpoint.present(shown), replayed };
+      const data = endpoint.present(shown);
+      return { operationId, resourceId, data, replayed, position, journal };
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       throw new Problem(error.code, { details: error.details, operationId, replayed });

@@ -66,6 +66,7 @@ export function presentOperation(row: store.ShownOperation): DataOf<typeof contr
     error:
       row.error_code === null ? null : { code: row.error_code, details: row.error_details ?? [] },
     location_id: row.location_id,
+    position: row.position === null ? null : String(row.position),
     credential_id: row.credential_id,
     request_id: row.request_id,
     created_at: row.created_at,

@@ -2,7 +2,7 @@
 // is bound by inserting its operation: the unique constraint lets only one write do it.
 
 import type { Decision, Operation, Write } from '../contract/endpoint.ts';
-import { hex, type SetStatement, type Statement } from '../core/statement.ts';
+import { hex, pendingTime, type SetStatement, type Statement } from '../core/statement.ts';
 import { fingerprintVersion } from './fingerprint.ts';
 
 /**
@@ -21,8 +21,9 @@ export function findOperations(writes: readonly Write[]): Statement<Operation> {
     name: 'find_keys',
     text: `
       select o.merchant_id, o.id, o.credential_id, o.type, o.key_hash, o.fingerprint, o.status,
-        o.resource_id, o.movements, o.error_code, o.error_details, o.location_id, o.request_id,
-        o.created_at
+        o.resource_id, o.movements, o.position, o.error_code, o.error_details, o.location_id,
+        o.request_id, o.created_at,
+        (select j.id from journals j where j.merchant_id = o.merchant_id) as journal
       from json_to_recordset($1)
         as a (merchant_id text, credential_id text, type text, key_hash bytea)
       cross join lateral (
@@ -36,8 +37,15 @@ export function findOperations(writes: readonly Write[]): Statement<Operation> {
   };
 }
 
-/** The operation that a write becomes by what was decided. */
-export function operationOf(write: Write, decision: Decision<unknown>, now: string): Operation {
+/**
+ * The operation that a write becomes by what was decided. `position` is counted from the end of the
+ * journal, which only the statement that saves knows.
+ */
+export function operationOf(
+  write: Write,
+  decision: Decision<unknown>,
+  position: number | null,
+): Omit<Operation, 'journal'> {
   const isDone = decision.kind === 'succeeded';
   return {
     merchant_id: write.merchant,
@@ -49,11 +57,12 @@ export function operationOf(write: Write, decision: Decision<unknown>, now: stri
     status: decision.kind,
     resource_id: isDone ? decision.row.id : null,
     movements: isDone ? decision.movements : 0,
+    position,
     error_code: isDone ? null : decision.code,
     error_details: isDone ? null : decision.details,
     location_id: write.locationId ?? null,
     request_id: write.requestId,
-    created_at: now,
+    created_at: pendingTime,
   };
 }
 
@@ -63,18 +72,19 @@ export function operationOf(write: Write, decision: Decision<unknown>, now: stri
  * waited for; once it has, this fails as `taken`, and with it all that was decided in its
  * transaction.
  */
-export function bindKeys(operations: readonly Operation[]): SetStatement {
+export function bindKeys(operations: readonly Omit<Operation, 'journal'>[]): SetStatement {
   return {
     name: 'bind_keys',
     text: `
       insert into operations (merchant_id, id, credential_id, type, key_hash, fingerprint,
-        fingerprint_version, status, resource_id, movements, error_code, error_details,
-        location_id, request_id, created_at)
-      select merchant_id, id, credential_id, type, key_hash, fingerprint,
-        fingerprint_version, status, resource_id, movements, error_code, error_details,
-        location_id, request_id, created_at
-      from json_populate_recordset(null::operations, $1)
-      order by merchant_id, credential_id, type, key_hash`,
+        fingerprint_version, status, resource_id, movements, position, error_code,
+        error_details, location_id, request_id, created_at)
+      select s.merchant_id, s.id, s.credential_id, s.type, s.key_hash, s.fingerprint,
+        s.fingerprint_version, s.status, s.resource_id, s.movements, j.last + s.position,
+        s.error_code, s.error_details, s.location_id, s.request_id, j.moment
+      from json_populate_recordset(null::operations, $1) s
+      join journal j on j.merchant_id = s.merchant_id
+      order by s.merchant_id, s.credential_id, s.type, s.key_hash`,
     records: operations.map((operation) => ({
       ...operation,
       key_hash: hex(operation.key_hash),

@@ -10,6 +10,10 @@ export const operations = {
   path: '/operations/{id}',
   scopes: ['operations.read'],
   operationTypes: [],
-  tables: [{ name: 'operations', updates: [] }],
+  tables: [
+    { name: 'operations', updates: [] },
+    // Nothing of it is changed: the right to update a column is the right to lock the row.
+    { name: 'journals', updates: ['merchant_id'] },
+  ],
   example: { error: null },
 } as const satisfies Resource;

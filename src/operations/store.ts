@@ -21,10 +21,10 @@ export interface Visibility {
 /** What an endpoint shows of an operation: neither its key nor its fingerprint. */
 export type ShownOperation = Omit<
   Operation,
-  'merchant_id' | 'key_hash' | 'fingerprint' | 'movements'
+  'merchant_id' | 'key_hash' | 'fingerprint' | 'movements' | 'journal'
 >;
 
-const columns = `o.id, o.type, o.status, o.resource_id, o.error_code, o.error_details,
+const columns = `o.id, o.type, o.status, o.resource_id, o.position, o.error_code, o.error_details,
   o.location_id, o.credential_id, o.request_id, o.created_at`;
 
 /** Where an operation was. A write to a location was at that location. */

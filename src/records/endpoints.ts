@@ -101,7 +101,7 @@ export function recordEndpoints<R extends RecordResource>(
 /** What a command does to one record. */
 interface CommandRule<One, C extends WriteContract> {
   /** What it sets, in the form of a PATCH. Nothing: a success that changes nothing. */
-  patch(row: One, now: string): { readonly [Column in keyof One]?: One[Column] | null };
+  patch(row: One, time: string): { readonly [Column in keyof One]?: One[Column] | null };
   present(row: One): DataOf<C>;
 }
 
@@ -117,9 +117,9 @@ export function recordCommand<R extends RecordResource, C extends WriteContract>
     ...updateOf(one, contract, {}),
     find: findOf(one),
     present,
-    decide(state: State, write, now) {
+    decide(state: State, write, { time }) {
       const row = draftOf(state, write);
-      return accept(one.unique, state, row, revise(row, patch(row, now), one.defaults, now));
+      return accept(one.unique, state, row, revise(row, patch(row, time), one.defaults, time));
     },
   } satisfies RecordWrite as AnyWriteEndpoint;
 }
@@ -138,9 +138,9 @@ function createOf(resource: RecordResource, contract: WriteContract): Own {
       statements: [store.findHolders(resource, writes)],
       state: ([holders = []]) => ({ ...draftsOf<AnyRecord>([], holders as Holder[]), locked: [] }),
     }),
-    decide(state, { body }, now) {
+    decide(state, { body }, { time }) {
       const fields = { ...(body as AnyRecord), ...initial };
-      return accept(unique, state, undefined, firstVersion(mintId(prefix), fields, now));
+      return accept(unique, state, undefined, firstVersion(mintId(prefix), fields, time));
     },
     save: (changes) => saveLast(changes, (rows) => store.insert(resource, rows)),
   };
@@ -165,11 +165,11 @@ function updateOf(resource: RecordResource, contract: WriteContract, rules: Rule
         },
       };
     },
-    decide(state, write, now) {
+    decide(state, write, { time }) {
       const row = draftOf(state, write);
       const code = rules.refusal?.(row);
       if (code !== undefined) return refuse(code);
-      const revised = revise(row, write.body as AnyRecord, defaults, now);
+      const revised = revise(row, write.body as AnyRecord, defaults, time);
       const faults = rules.faults?.(row, revised, state.locked) ?? [];
       return refusalByVersion(row, write.ifMatch) ?? accept(unique, state, row, revised, faults);
     },

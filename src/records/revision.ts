@@ -58,8 +58,8 @@ export function draftOf<Row>(drafts: Drafts<Row>, write: Write): Row {
   return row;
 }
 
-export function firstVersion<Fields>(id: string, fields: Fields, now: string) {
-  return { ...fields, id, version: 1, created_at: now, updated_at: now };
+export function firstVersion<Fields>(id: string, fields: Fields, time: string) {
+  return { ...fields, id, version: 1, created_at: time, updated_at: time };
 }
 
 /**
@@ -70,7 +70,7 @@ export function revise<Row extends Editable>(
   row: Row,
   patch: Patch,
   defaults: Readonly<Record<string, unknown>>,
-  now: string,
+  time: string,
 ): Row {
   const { metadata, ...others } = patch;
   const members = Object.entries(others).map(([name, value]) => [
@@ -83,8 +83,7 @@ export function revise<Row extends Editable>(
     metadata: metadata === undefined ? row.metadata : merge(row.metadata, metadata),
   };
   if (isSame(revised, row)) return row;
-  const updatedAt = row.updated_at > now ? row.updated_at : now;
-  return { ...revised, version: row.version + 1, updated_at: updatedAt };
+  return { ...revised, version: row.version + 1, updated_at: time };
 }
 
 /**

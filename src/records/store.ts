@@ -4,7 +4,7 @@
 import type { Write } from '../contract/endpoint.ts';
 import { lookupId } from '../core/id.ts';
 import type { MerchantId } from '../core/principal.ts';
-import type { SetStatement, Statement } from '../core/statement.ts';
+import { pendingTime, type SetStatement, type Statement } from '../core/statement.ts';
 import { memberExpressions, toColumns } from './columns.ts';
 import type { RecordResource, Row } from './record.ts';
 import { type Editable, type Holder, pathIds, wantedValues } from './revision.ts';
@@ -74,30 +74,38 @@ export function lock(
  */
 export function insert(resource: RecordResource, rows: readonly Editable[]): SetStatement {
   const { name, unique } = resource;
-  const columns = ['merchant_id', 'id', 'created_at', ...savedColumns(resource)].join(', ');
-  const order = ['merchant_id', ...Object.keys(unique)].join(', ');
+  const columns = ['merchant_id', 'id', 'created_at', ...savedColumns(resource)];
+  const order = ['merchant_id', ...Object.keys(unique)];
   return {
     name: `insert_${name}`,
     text: `
-      insert into ${name} (${columns})
-      select ${columns} from json_populate_recordset(null::${name}, $1)
-      order by ${order}`,
+      insert into ${name} (${columns.join(', ')})
+      select ${columns.map(savedValue).join(', ')}
+      from json_populate_recordset(null::${name}, $1) s
+      join journal j on j.merchant_id = s.merchant_id
+      order by ${order.map((column) => `s.${column}`).join(', ')}`,
     records: rows.map((row) => toColumns(resource)({ ...row })),
   };
 }
 
 export function update(resource: RecordResource, rows: readonly Editable[]): SetStatement {
   const { name } = resource;
-  const assignments = savedColumns(resource).map((column) => `${column} = s.${column}`);
+  const assignments = savedColumns(resource).map((column) => `${column} = ${savedValue(column)}`);
   return {
     name: `update_${name}`,
     text: `
       update ${name} r set ${assignments.join(', ')}
       from json_populate_recordset(null::${name}, $1) s
+      join journal j on j.merchant_id = s.merchant_id
       where r.merchant_id = s.merchant_id and r.id = s.id`,
     records: rows.map((row) => toColumns(resource)({ ...row })),
   };
 }
+
+const savedValue = (column: string): string =>
+  column.endsWith('_at')
+    ? `case when s.${column} = '${pendingTime}' then j.moment else s.${column} end`
+    : `s.${column}`;
 
 function savedColumns({ tables: [table] }: RecordResource): readonly string[] {
   return table?.updates ?? [];

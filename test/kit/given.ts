@@ -1,6 +1,6 @@
 // Arranges what a test starts from, straight in the database.
 
-import { insertOperator } from '../../src/access/operator/merchant-store.ts';
+import { insertJournal, insertOperator } from '../../src/access/operator/merchant-store.ts';
 import { hashToken, mintToken } from '../../src/access/token.ts';
 import { mintId } from '../../src/core/id.ts';
 import { scopes } from '../../src/resources.ts';
@@ -25,8 +25,11 @@ export class Given {
       id,
       name,
     ]);
-    const { text, values } = insertOperator(id, mintId('cred_'), scopes);
-    await this.#db.sql(text, [...values]);
+    const statements = [
+      insertJournal(id, mintId('jrn_')),
+      insertOperator(id, mintId('cred_'), scopes),
+    ];
+    for (const { text, values } of statements) await this.#db.sql(text, [...values]);
     return id;
   }
 

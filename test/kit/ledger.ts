@@ -50,22 +50,24 @@ const parts: readonly {
   },
   {
     columns: `operations (merchant_id, id, credential_id, type, key_hash, fingerprint,
-      fingerprint_version, status, resource_id, movements, location_id, request_id, created_at)`,
+      fingerprint_version, status, resource_id, movements, position, location_id, request_id,
+      created_at)`,
     values: `merchant, 'op_' || digits, credential, 'inventory.adjust', sha256(digits::bytea),
-      sha256(digits::bytea), 1, 'succeeded', 'imv_' || digits, 1, location, 'req_' || digits, at`,
+      sha256(digits::bytea), 1, 'succeeded', 'imv_' || digits, 1, (s - 1) * levels + p, location, 'req_' || digits,
+      at`,
   },
   {
     columns: `inventory_levels (merchant_id, product_id, location_id, quantity, sequence,
-      last_movement_id, updated_at)`,
-    values: `merchant, product, location, s, s, 'imv_' || digits, at`,
+      last_movement_id, first_position, updated_at)`,
+    values: `merchant, product, location, s, s, 'imv_' || digits, p, at`,
     where: 's = movements',
   },
   {
     columns: `inventory_movements (merchant_id, id, product_id, location_id, sequence, type,
-      reason, quantity_before, quantity_delta, quantity_after, operation_id, line,
-      credential_id, actor_kind, recorded_at)`,
+      reason, quantity_before, quantity_delta, quantity_after, operation_id, position,
+      line, credential_id, actor_kind, recorded_at)`,
     values: `merchant, 'imv_' || digits, product, location, s, 'adjustment', 'stock_count', s - 1,
-      1, s, 'op_' || digits, 1, credential, 'personal_access_token', at`,
+      1, s, 'op_' || digits, (s - 1) * levels + p, 1, credential, 'personal_access_token', at`,
   },
 ];
 

@@ -94,6 +94,7 @@ async function createAccess(
      select id, 'Bench', date_trunc('milliseconds', now()), $2 from unnest($1::text[]) id`,
     [ids, requestsPerMinute],
   );
+  await owner.query('insert into journals select m, m from unnest($1::text[]) m', [ids]);
   await owner.query(
     `insert into locations (merchant_id, id, name, created_at, updated_at)
      select m, l, 'Main Street', t, t
@@ -207,6 +208,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     status: `'succeeded'`,
     resource_id: movement,
     movements: '1',
+    position: 'n + 1',
     location_id: 'location',
     request_id: `'req_bench'`,
     created_at: 't',
@@ -218,6 +220,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     quantity: '100 + n',
     sequence: '1',
     last_movement_id: movement,
+    first_position: 'n + 1',
     updated_at: 't',
   },
   inventory_movements: {
@@ -232,6 +235,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     quantity_delta: '100 + n',
     quantity_after: '100 + n',
     operation_id: `'op_${oldest}' || digits`,
+    position: 'n + 1',
     line: '1',
     credential_id: 'credential',
     actor_kind: `'personal_access_token'`,

@@ -21,6 +21,7 @@ const marks = [
      quantity_delta = quantity_delta + case when sequence = 1 then 2 else 0 end
    where merchant_id = $1`,
   'update inventory_levels set quantity = quantity + 2 where merchant_id = $1 and sequence > 0',
+  `update journals set id = 'jrn_${'0'.repeat(26)}' where merchant_id = $1`,
   `update operations set request_id = 'req_${'0'.repeat(26)}' where merchant_id = $1`,
 ];
 

@@ -53,6 +53,7 @@ export async function fill(client: pg.Client, { levels, depth }: Size): Promise<
   const total = levels * depth;
   await client.query(`begin;
     insert into merchants (id, name, created_at) values ('${merchant}', 'Long in business', now());
+    insert into journals (merchant_id, id) values ('${merchant}', 'jrn_bulk');
     insert into credentials (merchant_id, id, kind, name, scopes, all_locations, location_ids,
       created_at) values ('${merchant}', '${credential}', 'personal_access_token', 'till',
       '{inventory.write}', true, '{}', now());
@@ -62,25 +63,27 @@ export async function fill(client: pg.Client, { levels, depth }: Size): Promise<
       select '${merchant}', ${id('prod', 'n')}, 'Flour ' || n, 'each', 0, now(), now()
       from generate_series(1, ${levels}) n;
     insert into operations (merchant_id, id, credential_id, type, key_hash, fingerprint,
-        fingerprint_version, status, resource_id, movements, error_code, error_details, location_id,
-        request_id, created_at)
+        fingerprint_version, status, resource_id, movements, position, error_code, error_details,
+        location_id, request_id, created_at)
       select '${merchant}', ${id('op', 'o')}, '${credential}', 'inventory.adjust',
         sha256(('key ' || o)::bytea), sha256(('print ' || o)::bytea), 1,
         case when moves then 'succeeded' else 'rejected' end,
         case when moves then ${id('imv', 'o')} end, moves::int,
+        case when moves then o end,
         case when not moves then 'no_change' end, case when not moves then '[]'::json end,
         '${location}', 'req_bulk', now()
       from generate_series(1, ${total + levels}) o, lateral (select o <= ${total} as moves) m;
     insert into inventory_levels (merchant_id, product_id, location_id)
       select '${merchant}', ${id('prod', 'n')}, '${location}' from generate_series(1, ${levels}) n;
     update inventory_levels set quantity = ${depth}, sequence = ${depth}, updated_at = now(),
+        first_position = right(product_id, 26)::bigint,
         last_movement_id = ${id('imv', `${depth - 1} * ${levels} + right(product_id, 26)::bigint`)}
       where merchant_id = '${merchant}';
     insert into inventory_movements (merchant_id, id, product_id, location_id, sequence, type,
-        reason, quantity_before, quantity_delta, quantity_after, operation_id, line, credential_id,
-        actor_kind, recorded_at)
+        reason, quantity_before, quantity_delta, quantity_after, operation_id, position, line,
+        credential_id, actor_kind, recorded_at)
       select '${merchant}', ${id('imv', number)}, ${id('prod', 'n')}, '${location}', s,
-        'adjustment', 'stock_count', s - 1, 1, s, ${id('op', number)}, 1, '${credential}',
+        'adjustment', 'stock_count', s - 1, 1, s, ${id('op', number)}, ${number}, 1, '${credential}',
         'personal_access_token', now()
       from ${series} order by s, n;
     commit`);

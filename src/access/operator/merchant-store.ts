@@ -24,6 +24,15 @@ export function insertMerchant(id: string, name: string): Statement<MerchantRow>
   };
 }
 
+/** The journal of a merchant that is about to be made. */
+export function insertJournal(merchant: string, id: string): Statement {
+  return {
+    name: 'insert_journal',
+    text: 'insert into journals (merchant_id, id) values ($1, $2)',
+    values: [merchant, id],
+  };
+}
+
 /** The credential that the merchant's operator acts as by command. It never has a token. */
 export function insertOperator(
   merchant: string,

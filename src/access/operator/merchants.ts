@@ -6,10 +6,11 @@ import type { MerchantId } from '../../core/principal.ts';
 import { Problem } from '../../core/problem.ts';
 import type { Reader, Writer } from '../../core/statement.ts';
 import { scopes } from '../../resources.ts';
-import { type Connections, transact } from '../transact.ts';
+import { type Connections, commitAll, transact } from '../transact.ts';
 import { allRows } from './all-rows.ts';
 import {
   findMerchant,
+  insertJournal,
   insertMerchant,
   insertOperator,
   listMerchants,
@@ -20,9 +21,13 @@ import {
 
 export type Merchant = MerchantRow;
 
-/** Makes a merchant. Names need not be unique. */
+/**
+ * Makes a merchant. Names need not be unique. Its journal is made first, in a transaction of its
+ * own, because it is the merchant's data; one without a merchant harms nobody.
+ */
 export async function createMerchant(writer: Writer, name: string): Promise<Merchant> {
   const id = mintId('mer_');
+  await commitAll(writer, [insertJournal(id, mintId('jrn_'))]);
   const [made] = await transact(writer, { action: 'merchant.create', merchant_id: id, name }, [
     insertMerchant(id, name),
     insertOperator(id, mintId('cred_'), scopes),

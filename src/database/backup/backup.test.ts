@@ -338,12 +338,13 @@ async function addOldShop(db: TestDatabase): Promise<void> {
   const hash = (key: string) => `sha256('${key}'), sha256('${key}'), 1`;
   const operation = (n: number) =>
     `('mer_1', 'op_${n}', 'cred_1', 'inventory.adjust', ${hash(`k${n}`)}, 'succeeded',
-      'imv_${n}', 1, 'loc_1', 'req_1', now())`;
+      'imv_${n}', 1, ${n}, 'loc_1', 'req_1', now())`;
   const movement = (n: number, before: number) =>
     `(${of}, 'imv_${n}', ${n}, 'adjustment', 'stock_count', ${before}, 2, ${before + 2},
-      'op_${n}', 1, 'cred_1', 'personal_access_token', now())`;
+      'op_${n}', ${n}, 1, 'cred_1', 'personal_access_token', now())`;
   await db.sql(`
     insert into merchants (id, name, created_at) values ('mer_1', 'Corner Shop', now());
+    insert into journals (merchant_id, id) values ('mer_1', 'jrn_1');
     insert into credentials (merchant_id, id, kind, name, scopes, all_locations, location_ids,
       created_at)
       values ('mer_1', 'cred_1', 'personal_access_token', 'till', '{}', true, '{}', now());
@@ -352,11 +353,12 @@ async function addOldShop(db: TestDatabase): Promise<void> {
     insert into locations (merchant_id, id, name, created_at, updated_at)
       values ('mer_1', 'loc_1', 'Main Street', now(), now());
     insert into operations (merchant_id, id, credential_id, type, key_hash, fingerprint,
-      fingerprint_version, status, resource_id, movements, location_id, request_id, created_at)
+      fingerprint_version, status, resource_id, movements, position, location_id, request_id,
+      created_at)
       values ${operation(1)}, ${operation(2)};
     insert into inventory_levels (merchant_id, product_id, location_id, quantity, sequence,
-      last_movement_id, updated_at) values (${of}, 4, 2, 'imv_2', now());
+      last_movement_id, first_position, updated_at) values (${of}, 4, 2, 'imv_2', 1, now());
     insert into inventory_movements (merchant_id, product_id, location_id, id, sequence, type,
-      reason, quantity_before, quantity_delta, quantity_after, operation_id, line,
-      credential_id, actor_kind, recorded_at) values ${movement(1, 0)}, ${movement(2, 2)}`);
+      reason, quantity_before, quantity_delta, quantity_after, operation_id, position,
+      line, credential_id, actor_kind, recorded_at) values ${movement(1, 0)}, ${movement(2, 2)}`);
 }

@@ -5,6 +5,7 @@
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import copyStreams from 'pg-copy-streams';
+import { mintId } from '../../core/id.ts';
 import { begin, commit, requireCommitted, type Statement } from '../../core/statement.ts';
 import type { Found } from '../find.ts';
 import { migrateThrough } from '../migrate.ts';
@@ -155,11 +156,29 @@ async function load(
   await client.query(`analyze ${tables.map(tableName).join(', ')}`);
   // Deferred triggers would wait for the commit, and a table with a waiting trigger gets no key.
   await refusing('the backup', () => client.query('set constraints all immediate'));
+  await renewJournals(client, tables);
   const broken: string[] = [];
   for (const key of keys) {
     if (!(await addForeignKey(client, key, acceptUnsound))) broken.push(`${key.table} ${key.name}`);
   }
   return { ...trailer, broken };
+}
+
+/**
+ * What was read behind the moment of the backup is taken back, and happens anew in another way. So
+ * the journal is another one, and whoever goes on from an old position is told.
+ */
+async function renewJournals(client: pg.Client, tables: readonly string[]): Promise<void> {
+  if (!tables.includes('journals')) return;
+  const { rows } = await client.query<{ merchant_id: string }>(
+    'select merchant_id from public.journals',
+  );
+  await client.query(
+    `update public.journals j set id = r.id
+     from unnest($1::text[], $2::text[]) as r (merchant_id, id)
+     where j.merchant_id = r.merchant_id`,
+    [rows.map((row) => row.merchant_id), rows.map(() => mintId('jrn_'))],
+  );
 }
 
 const tablesOf = ({ manifest }: BackupReader): string[] => manifest.tables.map(({ name }) => name);

@@ -3,7 +3,7 @@
 
 import type { TSchema } from 'typebox';
 import { pageQuery } from '../../contract/page.ts';
-import { id, idIn } from '../../contract/schema.ts';
+import { id, idIn, Position } from '../../contract/schema.ts';
 import { limits } from '../../core/limits.ts';
 import { detailKinds, problemKinds } from '../../core/problem.ts';
 import { type HeaderObject, type ParameterObject, type Ref, refTo, type Schema } from './model.ts';
@@ -142,6 +142,10 @@ export function addEnvelope(schemas: SchemaComponents): void {
   const out = (schema: TSchema | Schema) => schemas.publish(schema, 'out');
   const request_id = out(id('req_', 'Names this request; the same as X-Request-Id.'));
   const operation_id = out(id('op_', 'The identity of this write, the same on a replay.'));
+  const position = out(
+    Position('The place of this write in the journal. Absent when it changed nothing.'),
+  );
+  const journal = out(id('jrn_', 'The journal that the position is of. A restore renews it.'));
   const next_cursor = {
     type: 'string',
     maxLength: limits.urlBytesMax,
@@ -151,7 +155,10 @@ export function addEnvelope(schemas: SchemaComponents): void {
   };
   schemas.add('Meta', objectOf({ request_id }));
   schemas.add('PageMeta', objectOf({ request_id, next_cursor }, ['request_id']));
-  schemas.add('WriteMeta', objectOf({ request_id, operation_id }));
+  schemas.add(
+    'WriteMeta',
+    objectOf({ request_id, operation_id, position, journal }, ['request_id', 'operation_id']),
+  );
   schemas.add('ErrorMeta', objectOf({ request_id, operation_id }, ['request_id']));
   schemas.add('ErrorDetail', {
     ...objectOf(detailMembers, ['code', 'message']),

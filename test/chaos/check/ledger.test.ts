@@ -61,9 +61,11 @@ async function addCustomer(): Promise<void> {
 
 function operation(id: string, type: string, resource: string, who = steady): string {
   return `insert into operations (merchant_id, id, credential_id, type, key_hash, fingerprint,
-      fingerprint_version, status, resource_id, movements, request_id, created_at)
+      fingerprint_version, status, resource_id, movements, position, request_id,
+      created_at)
     values ('${who.merchant}', '${id}', '${who.id}', '${type}', sha256('${id}'), sha256('${id}'),
-      1, 'succeeded', '${resource}', ${type === 'inventory.adjust' ? 1 : 0}, 'req', now())`;
+      1, 'succeeded', '${resource}', ${type === 'inventory.adjust' ? 1 : 0},
+      1 + coalesce((select max(position) from operations where merchant_id = '${who.merchant}'), 0), 'req', now())`;
 }
 
 /** Made with all constraints and triggers switched off. */

@@ -1,0 +1,44 @@
+// A position that a request names means something in one journal only, the one that it came with.
+
+import type { MerchantId } from '../core/principal.ts';
+import { Problem } from '../core/problem.ts';
+import type { Reader } from '../core/statement.ts';
+import { findJournal } from './store.ts';
+
+/** What a query says of a place in the journal. */
+export interface NamedPosition {
+  /** The parameter that holds the position. */
+  readonly parameter: string;
+  readonly position: string | undefined;
+  readonly journal: string | undefined;
+}
+
+/**
+ * The journal of a merchant, when a position that a query names is one of it. Position 0 is in
+ * every journal, and needs no name of one.
+ * @throws Problem missing_parameter or journal_mismatch
+ */
+export async function journalOf(
+  reader: Reader,
+  merchant: MerchantId,
+  { parameter, position = '0', journal }: NamedPosition,
+): Promise<{ readonly id: string; readonly last: number }> {
+  const [found] = await reader.query(findJournal(merchant));
+  if (found === undefined) throw new Error(`${merchant} has no journal`);
+  if (journal === undefined) {
+    if (position === '0') return found;
+    const message = `is required with ${parameter}`;
+    throw new Problem('missing_parameter', {
+      details: [{ field: 'query.journal', code: 'required', message }],
+    });
+  }
+  if (journal !== found.id) throw mismatch('journal', 'is not the journal of this merchant');
+  if (Number(position) > found.last) throw mismatch(parameter, 'is beyond the end of the journal');
+  return found;
+}
+
+function mismatch(parameter: string, message: string): Problem {
+  return new Problem('journal_mismatch', {
+    details: [{ field: `query.${parameter}`, code: 'journal_mismatch', message }],
+  });
+}
