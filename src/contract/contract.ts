@@ -29,12 +29,20 @@ export interface MemberContract extends ContractBase {
   readonly etag: boolean;
 }
 
+export interface PageMeta {
+  /** Of its schema in the document. */
+  readonly name: string;
+  readonly members: TProperties;
+}
+
 /** GET of a page of resources, by filters. */
 export interface CollectionContract extends ContractBase {
   readonly kind: 'collection';
   readonly name: string;
   /** The filters. `limit` and `cursor` are added to every collection. */
   readonly query: TObject;
+  /** What its pages say in `meta` beyond `request_id` and `next_cursor`. */
+  readonly meta?: PageMeta;
   /** The Idempotency-Key header serves as a filter here. */
   readonly keyFilter?: boolean;
 }

@@ -176,6 +176,13 @@ export const listMovements = collection({
     order: Type.Optional(oneOf(['desc', 'asc'], 'Newest first (desc, the default) or oldest.')),
   }),
   data: Movement,
+  meta: {
+    name: 'MovementPageMeta',
+    members: {
+      through_position: Type.Optional(Position('With `order=asc`: go on behind it.')),
+      journal: Type.Optional(id('jrn_', 'The journal of that position.')),
+    },
+  },
   problems: ['location_not_granted', 'missing_parameter', 'journal_mismatch'],
 });
 

@@ -98,7 +98,7 @@ const movementSources = {
         > (v.product_id, v.location_id, $4::bigint, $5::int)
       and (m.product_id, m.location_id, m.position, m.line)
         < (v.product_id, v.location_id, $6::bigint, $7::int)
-      and ($10::text is null or m.reason = $10)
+      and %FILTERS%
       order by m.product_id %ORDER%, m.location_id %ORDER%, m.position %ORDER%, m.line %ORDER%
       limit $9) m`,
   locations: `unnest($2::text[]) l (id)
@@ -108,9 +108,11 @@ const movementSources = {
   merchant: `inventory_movements m where m.merchant_id = $1 and %WHERE%`,
 } as const;
 
+const movementFilters = `($8::text is null or m.operation_id = $8)
+  and ($10::text is null or m.reason = $10)`;
+
 const movementConditions = `(m.position, m.line) > ($4::bigint, $5::int)
-  and (m.position, m.line) < ($6::bigint, $7::int)
-  and ($8::text is null or m.operation_id = $8) and ($10::text is null or m.reason = $10)
+  and (m.position, m.line) < ($6::bigint, $7::int) and ${movementFilters}
   and ($2::text[] is null or m.location_id = any ($2))
   and ($3::text[] is null or m.product_id = any ($3))`;
 
@@ -135,6 +137,7 @@ export function listMovements(filter: MovementFilter): Statement<ByColumn<Moveme
   if (isWalk) return walkMovements(filter, low, high);
   const from = movementSources[source]
     .replace('%WHERE%', movementConditions)
+    .replace('%FILTERS%', movementFilters)
     .replaceAll('%ORDER%', order);
   return {
     // Planned anew with a reason: only its value shows how far a walk has to go.

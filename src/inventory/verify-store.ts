@@ -133,7 +133,7 @@ const movementDifferences = `
         as is_without_level,
       w.line < 1 or w.line > o.movements as is_no_line, o.movements,
       w.line = 1 and o.resource_id <> w.id as is_not_named,
-      w.position is distinct from o.position or w.recorded_at <> o.created_at as is_elsewhere,
+      w.position <> o.position or w.recorded_at <> o.created_at as is_elsewhere,
       o.position as due_position
     from walked w
     left join lateral (
@@ -265,7 +265,7 @@ export function walkOperations(
             min(location_id) as location_id, min(id) as movement_id
           from inventory_movements
           where merchant_id = $1 and (position, line) >= (c.position, -2147483648)
-            and (position, line) <= (c.position, 2147483647)) m
+            and (position, line) <= (c.position, 2147483647) and operation_id = c.id) m
         cross join lateral (values
           ('operation_without_outcome', c.status not in ('succeeded', 'rejected')
             or (c.status = 'succeeded') <> (c.resource_id is not null)
@@ -289,8 +289,9 @@ export function walkOperations(
 
 export interface JournalRange {
   readonly fetched: number;
-  /** The last of the range, and its time. */
+  /** Of the last of the range. */
   readonly position: number;
+  readonly id: string;
   readonly at: string;
   readonly differences: readonly DifferenceRow[];
 }
@@ -298,7 +299,7 @@ export interface JournalRange {
 /** Positions behind one, which was given at a time: each is one more than the one before. */
 export function walkJournal(
   merchant: string,
-  after: Pick<JournalRange, 'position' | 'at'>,
+  after: Pick<JournalRange, 'position' | 'id' | 'at'>,
   limit: number,
 ): Statement<JournalRange> {
   return {
@@ -306,8 +307,8 @@ export function walkJournal(
     text: `
       with chunk as materialized (
         select o.id, o.position, o.created_at from operations o
-        where o.merchant_id = $1 and o.position > $2
-        order by o.position limit $4
+        where o.merchant_id = $1 and (o.position, o.id) > ($2::bigint, $5)
+        order by o.position, o.id limit $4
       ), walked as (
         select c.*, lag(c.position, 1, $2::bigint) over journal as before,
           lag(c.created_at, 1, $3::timestamptz) over journal as earlier
@@ -323,9 +324,11 @@ export function walkJournal(
         ) as f (kind, is_found, found, expected)
         where f.is_found
       )
-      select (select count(*) from chunk)::int as fetched, last.position, last.created_at as at,
+      select (select count(*) from chunk)::int as fetched, last.position, last.id, last.created_at as at,
         coalesce((select json_agg(d) from differences d), '[]') as differences
-      from (select position, created_at from chunk order by position desc limit 1) last`,
-    values: [merchant, after.position, after.at, limit],
+      from (
+        select position, id, created_at from chunk
+        order by position desc, id desc limit 1) last`,
+    values: [merchant, after.position, after.at, limit, after.id],
   };
 }

@@ -95,6 +95,7 @@ describe('damage', () => {
     for (const { table, name } of constraints) {
       await db.sql(`alter table ${table} drop constraint if exists "${name}" cascade`);
     }
+    await db.sql('drop index operations_position');
   });
 
   /** $1 merchant, $2 product, $3 location, $4 a new ID where one is needed. */
@@ -105,7 +106,7 @@ describe('damage', () => {
   const copy = (members: Readonly<Record<string, string>>) => {
     const columns = [
       'merchant_id, product_id, location_id, type, reason, credential_id, actor_kind',
-      'id, sequence, quantity_before, quantity_delta, quantity_after, operation_id, line',
+      'id, sequence, quantity_before, quantity_delta, quantity_after, operation_id, position, line',
       'recorded_at',
     ].join(', ');
     const values = columns.split(', ').map((column) => members[column] ?? column);
@@ -216,6 +217,44 @@ describe('damage', () => {
       'an operation whose movement is another one’s',
       'operation_movements_differ',
       update(`operation_id = 'op_elsewhere'`),
+    ],
+    [
+      'a gap in the journal',
+      'position_gap',
+      `update operations set position = position + 1 where ${operation}`,
+    ],
+    [
+      'a position that two operations have',
+      'position_twice',
+      `update operations set position = position - 1 where ${operation}`,
+    ],
+    [
+      'a journal whose times go back',
+      'position_time_order',
+      `update operations set created_at = created_at - interval '1 day' where ${operation}`,
+    ],
+    [
+      'a position of an operation that was refused',
+      'position_without_change',
+      `update operations set status = 'rejected', resource_id = null, error_code = 'x'
+        where ${operation}`,
+    ],
+    [
+      'a change without a position',
+      'change_without_position',
+      `update operations set position = null where ${operation}`,
+    ],
+    [
+      'a created record without a position',
+      'change_without_position',
+      `update operations set type = 'products.create', position = null where ${operation}`,
+    ],
+    ['a movement at another position', 'position_differs', update('position = 9')],
+    ['a movement at another time', 'position_differs', update(`recorded_at = now()`)],
+    [
+      'a level that says it began at another position',
+      'first_position_differs',
+      set('first_position = 9'),
     ],
     [
       'an operation without an outcome',

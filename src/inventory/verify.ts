@@ -137,7 +137,11 @@ class Walk {
   }
 
   async #walkJournal(merchant: string): Promise<void> {
-    let after: Pick<JournalRange, 'position' | 'at'> = { position: 0, at: '-infinity' };
+    let after: Pick<JournalRange, 'position' | 'id' | 'at'> = {
+      position: 0,
+      id: '',
+      at: '-infinity',
+    };
     for (;;) {
       const range = await this.#look((rows) => walkJournal(merchant, after, rows));
       if (range === undefined) return;

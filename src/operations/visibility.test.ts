@@ -81,6 +81,8 @@ describe('an operation', () => {
       resource: { type: 'inventory_movement', id: expect.stringMatching(/^imv_/) },
       error: null,
       location_id: locations[0],
+      // What was refused or changed nothing has no position.
+      position: '7',
       credential_id: ownerId,
       request_id: expect.stringMatching(/^req_/),
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),

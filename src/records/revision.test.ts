@@ -81,14 +81,6 @@ describe('revising a row', () => {
       expect(isSame(bare, other)).toBe(false);
     }
   });
-
-  test('never takes updated_at back, whatever the clock says', () => {
-    const before = row({ updated_at: later });
-    expect(change(before, { name: 'Rye' }, created)).toMatchObject({
-      version: 2,
-      updated_at: later,
-    });
-  });
 });
 
 describe('If-Match', () => {

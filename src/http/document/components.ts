@@ -1,7 +1,8 @@
 // The parts of the document that do not depend on endpoints: headers, parameters, the envelope and
 // the error form.
 
-import type { TSchema } from 'typebox';
+import Type, { type TSchema } from 'typebox';
+import type { PageMeta } from '../../contract/contract.ts';
 import { pageQuery } from '../../contract/page.ts';
 import { id, idIn, Position } from '../../contract/schema.ts';
 import { limits } from '../../core/limits.ts';
@@ -137,8 +138,11 @@ export function sharedParameters(
   };
 }
 
-/** The envelope of successes and the form of errors. */
-export function addEnvelope(schemas: SchemaComponents): void {
+/**
+ * The envelope of successes and the form of errors. `pageMetas` are what some pages say beyond the
+ * others, each with the name of its schema.
+ */
+export function addEnvelope(schemas: SchemaComponents, pageMetas: readonly PageMeta[]): void {
   const out = (schema: TSchema | Schema) => schemas.publish(schema, 'out');
   const request_id = out(id('req_', 'Names this request; the same as X-Request-Id.'));
   const operation_id = out(id('op_', 'The identity of this write, the same on a replay.'));
@@ -155,6 +159,12 @@ export function addEnvelope(schemas: SchemaComponents): void {
   };
   schemas.add('Meta', objectOf({ request_id }));
   schemas.add('PageMeta', objectOf({ request_id, next_cursor }, ['request_id']));
+  for (const { name, members } of pageMetas) {
+    const { properties, required = [] } = Type.Object(members);
+    const more = Object.entries(properties).map(([member, schema]) => [member, out(schema)]);
+    const all = { request_id, next_cursor, ...Object.fromEntries(more) };
+    schemas.add(name, objectOf(all, ['request_id', ...required]));
+  }
   schemas.add(
     'WriteMeta',
     objectOf({ request_id, operation_id, position, journal }, ['request_id', 'operation_id']),

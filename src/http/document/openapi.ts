@@ -24,7 +24,10 @@ export function openApiDocument(endpoints: readonly Endpoint[], version: string)
     if (found === undefined) throw new Error(`no schema is named by ${ref}`);
     return found;
   };
-  addEnvelope(schemas);
+  const pageMetas = contracts.flatMap((one) =>
+    one.kind === 'collection' && one.meta !== undefined ? [one.meta] : [],
+  );
+  addEnvelope(schemas, [...new Set(pageMetas)]);
   // Every resource is there before a schema refers to one.
   for (const contract of contracts) schemas.publish(contract.data, 'out');
   const paths = pathsOf(contracts, { schemas, errors, resolve });

@@ -118,10 +118,11 @@ function successOf(contract: Contract, { schemas, resolve }: Workshop): Response
     contract.kind === 'collection'
       ? { type: 'array', items: one, maxItems: limits.pageSizeMax }
       : one;
+  const own = contract.kind === 'collection' ? contract.meta?.name : undefined;
   const schema = {
     type: 'object',
     required: ['data', 'meta'],
-    properties: { data, meta: refTo('schemas', metaNames[contract.kind]) },
+    properties: { data, meta: refTo('schemas', own ?? metaNames[contract.kind]) },
   };
   const example = exampleOf(schema, resolve, contract.resource.example);
   return {
