@@ -170,13 +170,19 @@ const newId = (prefix: string) => `'${prefix}' || substr(replace(uuidv7()::text,
 
 const random32 = 'uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())';
 
-/** Binds the key, and gives `operation` its value. */
+/** Locks the journal, binds the key, and gives `operation`, `place` and `moment` their values. */
 const bind = (type: string, location: string, movements: number) => `
+  perform from journals where merchant_id = merchant for no key update;
+  select coalesce(max(last.position), 0) + 1 into strict place from (
+    select o.position from operations o
+    where o.merchant_id = merchant and o.position is not null
+    order by o.merchant_id desc, o.position desc limit 1) last;
+  moment := date_trunc('milliseconds', clock_timestamp());
   insert into operations (merchant_id, id, credential_id, type, key_hash, fingerprint,
-    fingerprint_version, status, resource_id, movements, location_id, request_id,
+    fingerprint_version, status, resource_id, movements, position, location_id, request_id,
     created_at)
   values (merchant, ${newId('op_')}, credential, '${type}', ${random32}, ${random32}, 1,
-    'succeeded', resource, ${movements}, ${location}, ${newId('req_')}, clock_timestamp())
+    'succeeded', resource, ${movements}, place, ${location}, ${newId('req_')}, moment)
   returning id into strict operation;`;
 
 const adjust = `
@@ -187,6 +193,7 @@ declare
   resource text;
   level record;
   found_product record;
+  place bigint;
   moment timestamptz;
 begin
   select quantity, sequence into strict level from inventory_levels
@@ -197,19 +204,18 @@ begin
   if found_product.status <> 'active' or not found_product.inventory_tracked then
     raise exception 'not to be adjusted';
   end if;
-  -- After the lock: within a level, IDs and times follow the sequence.
+  -- After the lock: within a level, IDs follow the sequence.
   resource := ${newId('imv_')};
-  moment := clock_timestamp();
   ${bind('inventory.adjust', 'location', 1)}
   update inventory_levels
   set quantity = level.quantity + 1, sequence = level.sequence + 1, last_movement_id = resource,
-    updated_at = moment
+    first_position = coalesce(first_position, place), updated_at = moment
   where merchant_id = merchant and product_id = product and location_id = location;
   insert into inventory_movements (merchant_id, id, product_id, location_id, sequence, type,
-    reason, quantity_before, quantity_delta, quantity_after, operation_id, line,
+    reason, quantity_before, quantity_delta, quantity_after, operation_id, position, line,
     credential_id, actor_kind, recorded_at)
   values (merchant, resource, product, location, level.sequence + 1, 'adjustment', 'stock_count',
-    level.quantity, 1, level.quantity + 1, operation, 1, credential, 'personal_access_token',
+    level.quantity, 1, level.quantity + 1, operation, place, 1, credential, 'personal_access_token',
     moment);
 end $$`;
 
@@ -220,7 +226,8 @@ declare
   operation text;
   resource text := ${newId('cus_')};
   number text := substr(resource, 5, 12);
-  moment timestamptz := clock_timestamp();
+  place bigint;
+  moment timestamptz;
 begin
   ${bind('customers.create', 'null', 0)}
   insert into customers (merchant_id, id, name, email, email_key, phone, status, version,

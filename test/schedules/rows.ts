@@ -12,6 +12,7 @@ import type {
   WriteEndpoint,
 } from '../../src/contract/endpoint.ts';
 import type { OperationType } from '../../src/contract/resource.ts';
+import type { JournalEnd } from '../../src/journal/store.ts';
 
 export interface RegisterRecord {
   readonly merchant_id: string;
@@ -80,6 +81,18 @@ export class Rows {
     const { merchant_id, operation_id, register, sequence } = effect;
     const now = register === null ? sequence : this.register({ merchant_id, register }).sequence;
     return { id, operation_id, now };
+  }
+
+  /** Those of a merchant, in order. */
+  positions(merchant: string): number[] {
+    const own = [...this.operations.values()].filter((one) => one.merchant_id === merchant);
+    return own.flatMap(({ position }) => position ?? []).sort((a, b) => a - b);
+  }
+
+  journalEnd(merchant: string): JournalEnd {
+    const last = this.positions(merchant).at(-1) ?? 0;
+    const moment = new Date(last).toISOString();
+    return { merchant_id: merchant, id: `journal of ${merchant}`, last, moment };
   }
 
   /** What the keys that a look-up names are bound to. */

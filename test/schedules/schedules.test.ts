@@ -129,6 +129,11 @@ function check(simulation: Simulation, requests: readonly Asked[]): void {
   const { effects, operations, registers } = store.rows;
   const done = [...operations.values()].filter(({ status }) => status === 'succeeded');
   expect(effects.map((one) => one.operation_id).sort()).toEqual(done.map(({ id }) => id).sort());
+  for (const merchant of new Set(done.map((one) => one.merchant_id))) {
+    const count = done.filter((one) => one.merchant_id === merchant).length;
+    const positions = Array.from({ length: count }, (_, index) => index + 1);
+    expect(store.rows.positions(merchant), 'without gaps').toEqual(positions);
+  }
   for (const [name, { sequence, value }] of registers) {
     const chain = effects
       .filter((one) => `${one.merchant_id} ${one.register}` === name)

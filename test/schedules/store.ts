@@ -3,8 +3,10 @@
 // after a commit. It runs the dispatcher's own statements. The schedule says when each arrives and
 // is answered.
 
+import type { Operation } from '../../src/contract/endpoint.ts';
 import type { Connection, Reads, Result, Statement, Writer } from '../../src/core/statement.ts';
 import { databaseFailure } from '../../src/database/failure.ts';
+import type { JournalEnd } from '../../src/journal/store.ts';
 import { Locks, serverError } from './locks.ts';
 import {
   type EffectRecord,
@@ -213,10 +215,16 @@ export class Store {
       return select([]);
     }
     if (name === 'lock_registers') return this.#lockRegisters(transaction, values[0]);
-    for (const [index, part] of name.split(' ').entries()) {
-      await this.#save(transaction, part, JSON.parse(String(values[2 * index])));
+    const merchants = merchantsIn(values.slice(0, 1));
+    if (name === 'lock_journals') {
+      for (const merchant of merchants) await this.#locks.take(transaction, `journal ${merchant}`);
+      return select([]);
     }
-    return select([]);
+    const ends = new Map(merchants.map((merchant) => [merchant, this.rows.journalEnd(merchant)]));
+    for (const [index, part] of name.split(' ').entries()) {
+      await this.#save(transaction, ends, part, JSON.parse(String(values[2 * index + 1])));
+    }
+    return select([...ends.values()]);
   }
 
   async #lockRegisters(transaction: Transaction, records: unknown): Promise<Result> {
@@ -226,7 +234,12 @@ export class Store {
     return select(asked.map((one) => this.rows.register(one)));
   }
 
-  async #save(transaction: Transaction, part: string, records: object[]): Promise<void> {
+  async #save(
+    transaction: Transaction,
+    ends: ReadonlyMap<string, JournalEnd>,
+    part: string,
+    records: object[],
+  ): Promise<void> {
     const { saved } = transaction;
     if (part === 'save_effects') saved.effects.push(...(records as EffectRecord[]));
     if (part === 'save_registers') {
@@ -244,8 +257,22 @@ export class Store {
       if (saved.operations.has(keyOf(one)) || this.rows.operations.has(keyOf(one))) {
         throw serverError('23505', 'operations_key');
       }
-      saved.operations.set(keyOf(one), one);
+      saved.operations.set(keyOf(one), this.#placed(transaction, one, ends));
     }
+  }
+
+  /** With the position that it gets behind the end of its journal. */
+  #placed(
+    transaction: Transaction,
+    one: Operation,
+    ends: ReadonlyMap<string, JournalEnd>,
+  ): Operation {
+    const end = ends.get(one.merchant_id);
+    if (one.position === null || end === undefined) return one;
+    const journal = `journal ${one.merchant_id}`;
+    const isLocked = this.#locks.isOf(transaction, journal);
+    if (!isLocked) this.violations.push(`${journal} was added to without its lock`);
+    return { ...one, position: end.last + one.position };
   }
 
   #commit(session: Session): string {
