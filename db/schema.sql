@@ -194,7 +194,7 @@ create table journals (
   id text collate "C" not null,
   constraint journals_pkey primary key (merchant_id)
 );
-create trigger journals_keep_merchant before update on journals for each row when (new.merchant_id <> old.merchant_id) execute function refuse_change();
+create trigger journals_keep_merchant before update on journals for each row when (new.merchant_id is distinct from old.merchant_id) execute function refuse_change();
 create trigger journals_kept before delete on journals for each row execute function refuse_change();
 create trigger journals_not_emptied before truncate on journals for each statement execute function refuse_change();
 

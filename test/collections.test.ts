@@ -37,6 +37,8 @@ function filtersOf({ query }: CollectionContract): Filter[] {
 /** A value that the filter accepts and that none of the requests before had. */
 function validValue({ name, schema }: Filter, at: TestMerchant): string {
   if (name === 'location_id') return at.locations[1] ?? '';
+  if (name === 'journal') return at.journal;
+  if (name.endsWith('position')) return '0';
   if (schema.format === 'date-time') return '2026-01-31T12:00:00Z';
   if (schema.format === 'email') return 'ada@example.com';
   return schema.enum?.[0] ?? 'something';

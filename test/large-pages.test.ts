@@ -148,6 +148,7 @@ test('pages of every size are read by few statements, which each connection keep
   expect([...names].sort()).toEqual(
     [
       'find_credentials',
+      'find_journal',
       'list_locations',
       ...[2, 11, 51, 101, 201].flatMap((size) => [
         `list_customers_${size}`,

@@ -63,6 +63,7 @@ function adjust(api: Api, product: string, target: string, key = newKey()) {
 interface Item {
   readonly id: string;
   readonly recorded_at: string;
+  readonly position: string;
 }
 
 /** Follows next_cursor to the end. */
@@ -171,11 +172,13 @@ async function walkTwice(api: Api, list: string): Promise<void> {
 }
 
 describe('a poller', () => {
-  test('that overlaps by a minute misses nothing of a writer that commits late', async () => {
+  test('misses nothing of a writer that commits late, by time or by position', async () => {
     const [slow, other] = nodes;
     const late = await given.product(merchant);
     const product = await given.product(merchant);
-    const begun = (await adjust(other, product, '1')).body.data as Item;
+    const first = (await adjust(other, product, '1')).body;
+    const begun = first.data as Item;
+    const { journal } = first.meta;
     let open = () => {};
     const decided = new Promise<void>((tell) => {
       const opened = new Promise<void>((resolve) => {
@@ -198,13 +201,12 @@ describe('a poller', () => {
     open();
     gate = undefined;
     const { id, recorded_at: at } = (await held).body.data as Item;
-    const last = seen.at(-1)?.recorded_at ?? '';
-    // It was decided before them and is visible after them: without the overlap it would be missed.
-    expect([at < last, idsOf(await poll(last)).includes(id)]).toEqual([true, false]);
-    const overlapped = await poll(new Date(Date.parse(last) - 60_000).toISOString());
-    const known = new Set(idsOf(seen));
-    const news = overlapped.filter((one) => one.recorded_at >= begun.recorded_at);
-    expect(idsOf(news.filter((one) => !known.has(one.id)))).toEqual([id]);
+    const { recorded_at: last, position } = seen.at(-1) ?? begun;
+    // It was decided before them, and has the time and the position of its commit.
+    expect([at >= last, idsOf(await poll(last)).at(-1)]).toEqual([true, id]);
+    const behind = `after_position=${position}&journal=${journal}`;
+    const news = await walk(nodes[1], `/inventory/movements?order=asc&limit=1&${behind}`);
+    expect(idsOf(news)).toEqual([id]);
   });
 });
 

@@ -159,10 +159,10 @@ export const listMovements = collection({
   path: '/inventory/movements',
   summary: 'List movements',
   description:
-    'In the order of the journal, newest first, at all granted locations unless one is named. With ' +
-    '`order=asc` the answer names `meta.through_position`, the last position that was shown whole, ' +
-    'and `meta.journal`: whoever asks next with these as `after_position` and `journal` goes on ' +
-    'there, and misses nothing.',
+    'In the order of the journal, newest first, at all granted locations unless one is named. ' +
+    'With `order=asc` the answer names `meta.through_position`, the last position that was shown ' +
+    'whole, and `meta.journal`: whoever asks next with these as `after_position` and `journal` ' +
+    'goes on there, and misses nothing.',
   scope: 'inventory.read',
   query: Type.Object({
     location_id: Type.Optional(idIn('loc_', 'Only at this location; it must be granted.')),

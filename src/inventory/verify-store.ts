@@ -72,7 +72,8 @@ export function walkMovements(
     name: '',
     text: `
       with chunk as materialized (
-        select m.product_id, m.location_id, m.sequence, m.id, m.operation_id, m.position, m.line, m.recorded_at,
+        select m.product_id, m.location_id, m.sequence, m.id, m.operation_id, m.position, m.line,
+          m.recorded_at,
           m.quantity_before, m.quantity_delta, m.quantity_after
         from inventory_movements m
         where m.merchant_id = $1
@@ -324,7 +325,8 @@ export function walkJournal(
         ) as f (kind, is_found, found, expected)
         where f.is_found
       )
-      select (select count(*) from chunk)::int as fetched, last.position, last.id, last.created_at as at,
+      select (select count(*) from chunk)::int as fetched, last.position, last.id,
+        last.created_at as at,
         coalesce((select json_agg(d) from differences d), '[]') as differences
       from (
         select position, id, created_at from chunk

@@ -231,8 +231,8 @@ function messageOf({ kind, found, expected }: DifferenceRow): string {
     position_time_order: `the operation is of ${found}, the position before it of ${expected}`,
     position_without_change: `the operation changed nothing and has the position ${found}`,
     change_without_position: 'the operation changed something and has no position',
-    position_differs: `the movement is at position ${found} or another time, its operation at ${expected}`,
-    first_position_differs: `the level begins at position ${found}, its first movement is at ${expected}`,
+    position_differs: `the movement is at ${found} or another time, its operation at ${expected}`,
+    first_position_differs: `the level begins at ${found}, its first movement is at ${expected}`,
     operation_without_outcome: `the operation (${found}) has not the outcome that its status says`,
   };
   return messages[kind] ?? kind;

@@ -1,7 +1,7 @@
 // One batch, one transaction, two round trips, one commit, whatever its size and its merchants:
-// lock and load; then lock the journals, bind the keys to their operations, save, commit. What is decided counts only
-// if all keys could be bound: a duplicate request that was decided on what the first one had just
-// written fails at the unique constraint, and the whole batch with it.
+// lock and load; then lock the journals, bind the keys to their operations, save, commit. What is
+// decided counts only if all keys could be bound: a duplicate request that was decided on what the
+// first one had just written fails at the unique constraint, and the whole batch with it.
 
 import type { AnyWriteEndpoint, Decision, Load, Operation, Write } from '../contract/endpoint.ts';
 import type { MerchantId } from '../core/principal.ts';

@@ -49,7 +49,9 @@ export const looked = 'find_credentials_and_keys';
 
 function kindOf(kind: Omit<Kind, 'lateBatch'> & Partial<Kind>): Kind {
   // Refused, or a change of nothing: what it wants is so already.
-  const lateBatch = kind.batch.map((name) => (name.startsWith('bind_keys') ? 'bind_keys' : name));
+  const lateBatch = kind.batch
+    .filter((name) => name !== 'lock_journals')
+    .map((name) => (name.startsWith('bind_keys') ? 'bind_keys' : name));
   return { lateBatch, ...kind };
 }
 
@@ -60,7 +62,7 @@ export const adjustment = kindOf({
   before: [looked],
   batch: [
     ...['begin', 'share_locations', 'create_levels', 'lock_levels', 'find_products_to_adjust'],
-    ...['bind_keys save_levels save_movements', 'commit'],
+    ...['lock_journals', 'bind_keys save_levels save_movements', 'commit'],
   ],
   find: 'find_adjustments',
   async content({ given, merchant, location }) {
@@ -76,7 +78,7 @@ export const adjustment = kindOf({
 });
 
 // All of it goes out together: no answer is waited for.
-const batchOfCreate = ['begin', 'bind_keys insert_customers', 'commit'];
+const batchOfCreate = ['begin', 'lock_journals', 'bind_keys insert_customers', 'commit'];
 
 export const create = kindOf({
   name: 'a new customer',
@@ -99,7 +101,7 @@ export const changeOfCustomer = kindOf({
   method: 'PATCH',
   status: 200,
   before: [looked, 'find_customers'],
-  batch: ['begin', 'lock_customers', 'bind_keys update_customers', 'commit'],
+  batch: ['begin', 'lock_customers', 'lock_journals', 'bind_keys update_customers', 'commit'],
   find: 'find_customers',
   async content({ given, merchant }) {
     const customer = await given.customer(merchant);
@@ -116,7 +118,7 @@ export const changeOfProduct = kindOf({
   before: [looked, 'find_products'],
   batch: [
     ...['begin', 'lock_products', 'lock_products_fully', 'lock_levels_of_products'],
-    ...['find_holders_of_products', 'bind_keys update_products', 'commit'],
+    ...['find_holders_of_products', 'lock_journals', 'bind_keys update_products', 'commit'],
   ],
   find: 'find_products',
   async content({ given, merchant }) {
@@ -127,8 +129,8 @@ export const changeOfProduct = kindOf({
   effects: 'select version - 1 from products where id = $1',
 });
 
-/** COMMIT is sent together with what binds the key. */
+/** COMMIT is sent together with what binds the key, and with the lock before it. */
 export const isSentWithCommit = (exchange: string): boolean =>
-  exchange === 'commit' || exchange.startsWith('bind_keys');
+  ['commit', 'lock_journals'].includes(exchange) || exchange.startsWith('bind_keys');
 
 export const kinds: readonly Kind[] = [adjustment, create, changeOfCustomer, changeOfProduct];

@@ -146,7 +146,7 @@ describe('two batches', { timeout }, () => {
     }, ofBatches);
     expectExplored(explored, {
       ends: [`A first: A ${done}, B ${done}`, `B first: A ${done}, B ${done}`],
-      interleavings: 9,
+      interleavings: 10,
     });
   });
 

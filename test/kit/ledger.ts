@@ -53,7 +53,8 @@ const parts: readonly {
       fingerprint_version, status, resource_id, movements, position, location_id, request_id,
       created_at)`,
     values: `merchant, 'op_' || digits, credential, 'inventory.adjust', sha256(digits::bytea),
-      sha256(digits::bytea), 1, 'succeeded', 'imv_' || digits, 1, (s - 1) * levels + p, location, 'req_' || digits,
+      sha256(digits::bytea), 1, 'succeeded', 'imv_' || digits, 1, (s - 1) * levels + p,
+      location, 'req_' || digits,
       at`,
   },
   {

@@ -16,6 +16,8 @@ export interface TestMerchant {
   readonly locations: readonly string[];
   readonly movements: readonly string[];
   readonly operations: readonly string[];
+  /** The ID of its journal. */
+  readonly journal: string;
   /** The records of every other resource, by its name. */
   readonly others: Readonly<Record<string, readonly string[]>>;
 }
@@ -29,10 +31,12 @@ export async function createTestMerchant(
   const { token } = await service.given.credential(merchant);
   const api = service.api.as(token);
   const operations: string[] = [];
+  let journal = '';
   const create = async (path: string, body: object): Promise<string> => {
     const answer = await api.post(path, body);
     if (answer.status !== 201) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
     operations.push(answer.body.meta.operation_id);
+    journal = answer.body.meta.journal ?? journal;
     return answer.body.data.id;
   };
   const three = (make: (n: number) => Promise<string>) => Promise.all([1, 2, 3].map(make));
@@ -51,7 +55,8 @@ export async function createTestMerchant(
     ),
   );
   const known = ['customers', 'products', 'locations', 'inventory'];
-  const shop = { merchant, api, token, customers, products, locations, movements, operations };
+  const records = { customers, products, locations, movements, operations };
+  const shop = { merchant, api, token, journal, ...records };
   const others: Record<string, readonly string[]> = {};
   for (const { name } of resources.filter((one) => !known.includes(one.name))) {
     const { body } = examples[`${name}.create`] ?? {};

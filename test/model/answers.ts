@@ -13,6 +13,7 @@ import {
   binding,
   type Caller,
   type Merchant,
+  nextPosition,
   type World,
   type Write,
 } from './world.ts';
@@ -56,6 +57,8 @@ export function plain(answer: Answer) {
     details,
     data,
     operation: meta.operation_id,
+    position: meta.position ?? null,
+    journal: meta.position === undefined ? undefined : meta.journal,
     isReplay: isReplay(answer),
     location: answer.headers.get('location'),
     etag: answer.headers.get('etag'),
@@ -68,6 +71,8 @@ const nothing = {
   details: undefined,
   data: undefined,
   operation: undefined,
+  position: null,
+  journal: undefined,
   isReplay: false,
   location: null,
   etag: null,
@@ -88,7 +93,10 @@ export function readAnswer(data: unknown, etag: string | null = null) {
 export const etagOf = ({ version }: JsonObject): string | null =>
   typeof version === 'number' ? `"${version}"` : null;
 
-function writeAnswer(type: OperationType, id: string, data: JsonObject, operation: string) {
+type Written = Pick<Bound, 'operation' | 'resource' | 'position'>;
+
+function writeAnswer(merchant: Merchant, type: OperationType, written: Written, data: JsonObject) {
+  const { operation, resource, position } = written;
   const noun = nounOf(type);
   const member = noun === 'inventory' ? '/inventory/movements' : memberPaths[noun];
   return {
@@ -96,7 +104,9 @@ function writeAnswer(type: OperationType, id: string, data: JsonObject, operatio
     status: isChange(type) ? 200 : 201,
     data,
     operation,
-    location: isChange(type) ? null : `/api/v1${member}/${id}`,
+    position,
+    journal: position === null ? undefined : merchant.journal.id,
+    location: isChange(type) ? null : `/api/v1${member}/${resource}`,
     etag: etagOf(data),
   };
 }
@@ -116,14 +126,15 @@ export function settle(world: World, verdict: Verdict, exchange: Exchange): void
     case 'rejected': {
       const operation = newId(world, answer.body.meta.operation_id, 'op_');
       expect(plain(answer)).toEqual({ ...refusalAnswer(verdict.refusal, operation), ...how });
-      bind(world, exchange, { operation, resource: '', error: answer.body.error });
+      const error = answer.body.error;
+      bind(world, exchange, { operation, resource: '', position: null, error });
       return;
     }
     case 'done': {
-      const { id, operation, data } = perform(world, verdict, exchange);
-      const expected = writeAnswer(exchange.write.type, id, data, operation);
+      const { data, ...written } = perform(world, verdict, exchange);
+      const expected = writeAnswer(merchant, exchange.write.type, written, data);
       expect(plain(answer)).toEqual({ ...expected, ...how });
-      bind(world, exchange, { operation, resource: id, error: undefined });
+      bind(world, exchange, { ...written, error: undefined });
     }
   }
 }
@@ -143,7 +154,7 @@ function expectReplay(merchant: Merchant, bound: Bound, answer: Answer): void {
     expect(plain(answer)).toEqual(expected);
   } else {
     const data = shown(merchant, write.type, resource);
-    const expected = writeAnswer(write.type, resource, data, operation);
+    const expected = writeAnswer(merchant, write.type, bound, data);
     expect(plain(answer)).toEqual({ ...expected, isReplay: true });
   }
 }
@@ -158,18 +169,24 @@ function perform(world: World, verdict: Verdict & { kind: 'done' }, exchange: Ex
   const at = isCreate(write.type) ? shown.created_at : (shown.recorded_at ?? shown.updated_at);
   const before =
     caller.credential.merchant[noun === 'inventory' ? 'movements' : (noun as Noun)].get(id);
-  const data = verdict.does({ id, at, operation });
-  if (data !== before) expectWithin(span, at);
-  return { id, operation, data };
+  const { merchant } = caller.credential;
+  const data = verdict.does({ id, at, operation, position: String(merchant.journal.last + 1) });
+  const isChanged = data !== before;
+  if (isChanged) {
+    expectWithin(span, at);
+    expect(meta.journal).toMatch(/^jrn_/);
+    merchant.journal.id ||= meta.journal;
+  }
+  return { resource: id, operation, position: isChanged ? nextPosition(merchant) : null, data };
 }
 
 function bind(
   world: World,
   { caller, write, key, answer }: Exchange,
-  outcome: Pick<Bound, 'operation' | 'resource' | 'error'>,
+  outcome: Written & Pick<Bound, 'error'>,
 ): void {
   const { credential } = caller;
-  const { operation, resource, error } = outcome;
+  const { operation, resource, position, error } = outcome;
   world.bound.set(binding(credential, write, key), { write, ...outcome });
   const { type, id, body } = write;
   const named = type === 'inventory.adjust' ? (body.location_id ?? null) : null;
@@ -181,6 +198,7 @@ function bind(
     error:
       error === undefined ? null : { code: error.code ?? null, details: error.details ?? null },
     location_id: type === 'locations.update' ? id : named,
+    position,
     credential_id: credential.id,
     request_id: answer.body.meta.request_id,
     created_at: null,

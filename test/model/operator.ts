@@ -1,6 +1,7 @@
 // What the operator does while requests come in, by the functions behind the command line: it makes
 // merchants and credentials, changes what those may do, and erases customers.
 
+import { expect } from 'vitest';
 import {
   changeLocations,
   changeScopes,
@@ -10,7 +11,7 @@ import {
 } from '../../src/access/operator/credentials.ts';
 import type { MerchantId, Scope } from '../../src/core/principal.ts';
 import { type Command, command } from './commands.ts';
-import { type Credential, type Merchant, newMerchant, type World } from './world.ts';
+import { type Credential, type Merchant, newMerchant, nextPosition, type World } from './world.ts';
 
 /** Numbers name locations of the merchant. */
 interface Grant {
@@ -82,6 +83,8 @@ export const erase = (draft: { merchant: number; which: number }): Command =>
     if (merchant === undefined || row === undefined) return;
     const id = String(row.id);
     const operation = await erase(merchant.id, id);
+    const position = merchant.erased.has(id) ? null : nextPosition(merchant);
+    expect(operation.position).toBe(position);
     merchant.operations.set(String(operation.id), {
       ...operation,
       type: 'customers.erase',

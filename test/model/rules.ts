@@ -34,6 +34,7 @@ export interface Minted {
   readonly id: string;
   readonly at: string;
   readonly operation: string;
+  readonly position: string;
 }
 
 export type Verdict =
@@ -184,13 +185,15 @@ function adjust({ merchant, id: credential }: Credential, { body }: Write): Verd
   const { product_id = null, location_id = null, target_quantity = null } = body;
   const sequence = Number(level?.version ?? 0) + 1;
   const { reason = null, note = null, reference = null } = body;
-  return done(({ id, at, operation }) => {
+  return done(({ id, at, operation, position }) => {
     const movement = {
       ...{ id, sequence, product_id, location_id, type: 'adjustment', reason, note, reference },
       quantity_before: current,
       quantity_delta: quantityOf(unitsOf(String(target_quantity)) - unitsOf(current)),
       quantity_after: target_quantity,
       operation_id: operation,
+      position,
+      line: 1,
       actor: { credential_id: credential, kind: 'personal_access_token', application_id: null },
       recorded_at: at,
     };

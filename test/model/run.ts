@@ -106,7 +106,8 @@ async function erase(database: Database, merchant: string, id: string): Promise<
       const answer = await performAsOperator(merchant, 'customers.erase', {}, { id, key });
       const [operation] = await database.reader.query<JsonObject>({
         name: '',
-        text: 'select id, credential_id, request_id from operations where id = $1',
+        text: `select id, credential_id, request_id, position::text from operations
+          where id = $1`,
         values: [answer.operationId],
       });
       if (operation === undefined) throw new Error(`${answer.operationId} is gone`);

@@ -48,6 +48,7 @@ export function following(list: List, rows: readonly JsonObject[], after: string
 
 export function sortKey({ name }: List, row: JsonObject): string {
   if (name === 'levels') return String(row.product_id);
+  if (name === 'movements') return String(row.position).padStart(9, '0');
   return String(name === 'product levels' ? row.location_id : row.id);
 }
 

@@ -20,6 +20,14 @@ export interface Merchant extends Readonly<Record<Noun, Rows>> {
   readonly operations: Rows;
   /** Customers. */
   readonly erased: Set<string>;
+  readonly journal: Journal;
+}
+
+export interface Journal {
+  /** Empty until an answer has named it. */
+  id: string;
+  /** How many operations have changed something. */
+  last: number;
 }
 
 export interface Credential {
@@ -57,6 +65,8 @@ export interface Bound {
   readonly operation: string;
   /** What was written. */
   readonly resource: string;
+  /** Null when it changed nothing. */
+  readonly position: string | null;
   /** The error as it was answered, if it was refused. */
   readonly error: JsonObject | undefined;
 }
@@ -133,7 +143,14 @@ export function newMerchant(id: string, name: string): Merchant {
     levels: new Map(),
     operations: new Map(),
     erased: new Set(),
+    journal: { id: '', last: 0 },
   };
+}
+
+/** The position of the next change. */
+export function nextPosition({ journal }: Merchant): string {
+  journal.last += 1;
+  return String(journal.last);
 }
 
 /** Each credential has keys of its own, and each type of operation. */

@@ -43,15 +43,16 @@ export const keyMutants: readonly Mutant[] = [
     edits: [
       {
         file: keys,
-        from: '      order by merchant_id, credential_id, type, key_hash`,',
-        to: '      order by merchant_id, credential_id, type, key_hash on conflict do nothing`,',
+        from: '      order by s.merchant_id, s.credential_id, s.type, s.key_hash`,',
+        to: `      order by s.merchant_id, s.credential_id, s.type, s.key_hash
+      on conflict do nothing\`,`,
       },
       {
         file: batch,
         from: 'expect_rows((select count(*) from saved_$' + '{index}), ',
         to:
           'expect_rows($' +
-          "{index === 0 ? '$2::bigint' : `(select count(*) from saved_$" +
+          "{index === 0 ? '$3::bigint' : `(select count(*) from saved_$" +
           '{index})`}, ',
       },
     ],

@@ -107,9 +107,7 @@ const lines: readonly Mutant[] = [
   {
     name: 'first-line-not-named',
     breaks: 'an adjustment answers with a movement that is not its own',
-    edits: [
-      { file: foundation, from: '\n          or (a.line = 1 and o.resource_id <> a.id)', to: '' },
-    ],
+    edits: [{ file: foundation, from: ' or (a.line = 1 and o.resource_id <> a.id)', to: '' }],
     suites: [guards],
   },
 ];
@@ -117,13 +115,17 @@ const lines: readonly Mutant[] = [
 const durability: readonly Mutant[] = [
   {
     name: 'acknowledged-before-commit',
-    breaks: 'a write is answered when it is sent, whether it commits or not',
+    breaks: 'a write is answered when it is saved, whether it commits or not',
     edits: [
       {
         file: batch,
-        from: `const results = await connection.send([...(isOpen ? [] : opening), saving, commit]);
-  requireCommitted(results.at(-1));`,
-        to: 'connection.send([...(isOpen ? [] : opening), saving, commit]).catch(() => undefined);',
+        from: `    commit,
+  ]);
+  requireCommitted(results.at(-1));
+  const ends = rowsOf<JournalEnd>(results.at(-2));`,
+        to: `  ]);
+  connection.send([commit]).catch(() => undefined);
+  const ends = rowsOf<JournalEnd>(results.at(-1));`,
       },
     ],
     suites: [commits],

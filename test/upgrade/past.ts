@@ -83,7 +83,8 @@ export async function fill(client: pg.Client, { levels, depth }: Size): Promise<
         reason, quantity_before, quantity_delta, quantity_after, operation_id, position, line,
         credential_id, actor_kind, recorded_at)
       select '${merchant}', ${id('imv', number)}, ${id('prod', 'n')}, '${location}', s,
-        'adjustment', 'stock_count', s - 1, 1, s, ${id('op', number)}, ${number}, 1, '${credential}',
+        'adjustment', 'stock_count', s - 1, 1, s, ${id('op', number)}, ${number}, 1,
+        '${credential}',
         'personal_access_token', now()
       from ${series} order by s, n;
     commit`);

@@ -65,7 +65,8 @@ function operation(id: string, type: string, resource: string, who = steady): st
       created_at)
     values ('${who.merchant}', '${id}', '${who.id}', '${type}', sha256('${id}'), sha256('${id}'),
       1, 'succeeded', '${resource}', ${type === 'inventory.adjust' ? 1 : 0},
-      1 + coalesce((select max(position) from operations where merchant_id = '${who.merchant}'), 0), 'req', now())`;
+      (select 1 + coalesce(max(position), 0) from operations
+        where merchant_id = '${who.merchant}'), 'req', now())`;
 }
 
 /** Made with all constraints and triggers switched off. */
@@ -180,7 +181,8 @@ describe('effects', () => {
       'a pending operation',
       'operations pending',
       () => `alter table operations drop constraint operations_status_check;
-        update operations set status = 'open', resource_id = null where id = 'op_c'`,
+        update operations set status = 'open', resource_id = null, position = null
+        where id = 'op_c'`,
     ],
     [
       'a movement at another shop',
