@@ -75,10 +75,10 @@ async function deepen(owner: pg.Client, merchant: string): Promise<void> {
   const id = `'imv_1' || lpad(n::text, 25, '0')`;
   await owner.query(
     `insert into inventory_movements (merchant_id, id, product_id, location_id, sequence, type,
-       reason, quantity_before, quantity_delta, quantity_after, operation_id, line,
+       reason, quantity_before, quantity_delta, quantity_after, operation_id, position, line,
        credential_id, actor_kind, recorded_at)
      select merchant_id, ${id}, product_id, location_id, n, 'adjustment', 'correction',
-       quantity + n - 2, 1, quantity + n - 1, 'op_none', n, 'cred_none',
+       quantity + n - 2, 1, quantity + n - 1, 'op_none', 1, n, 'cred_none',
        'personal_access_token', now()
      from inventory_levels, generate_series(2, ${depth}) n
      where merchant_id = $1 and product_id = $2`,
@@ -164,14 +164,20 @@ describe('a request asks the database', () => {
       3,
       [
         ...['find_credentials_and_keys', 'begin', ...load],
-        ...['bind_keys save_levels save_movements', 'commit'],
+        ...['lock_journals', 'bind_keys save_levels save_movements', 'commit'],
       ],
     ]);
     const customer = { name: 'Ada', email: 'ada@example.com' };
     expect(await workOf(() => api.post('/customers', customer))).toEqual([
       201,
       2,
-      ['find_credentials_and_keys', 'begin', 'bind_keys insert_customers', 'commit'],
+      [
+        'find_credentials_and_keys',
+        'begin',
+        'lock_journals',
+        'bind_keys insert_customers',
+        'commit',
+      ],
     ]);
   });
 
@@ -196,7 +202,7 @@ describe('a request asks the database', () => {
     );
     // The first one runs at once, sixteen fill another batch, and the rest wait until one ends.
     const { trips, statements } = counter.take();
-    expect([trips, statements.length]).toEqual([6, 21]);
+    expect([trips, statements.length]).toEqual([6, 24]);
   });
 
   test('once for all reads by ID at the same moment', async () => {

@@ -232,7 +232,8 @@ alter table locations add primary key (merchant_id, id);
 -- position, 1, 2, 3 …, without gaps, in the order of commit. A transaction that adds such
 -- operations locks this row first and reads the last position afterwards, by index. The row does
 -- not count itself: while an old snapshot is open, every update of it left a version behind, and
--- 1,000 of them took 480 ms instead of 25. No foreign key: merchants are global, this is their data.
+-- 1,000 of them took 480 ms instead of 25. No foreign key: merchants are global, and this is their
+-- data.
 create table journals (
   merchant_id text collate "C" primary key,
   -- Which journal positions belong to. A restore gives it another ID, because it takes positions
@@ -353,7 +354,8 @@ end $$;
 -- The service may lock the row, for which PostgreSQL asks for the right to update a column of it:
 -- this one.
 create trigger journals_keep_merchant before update on journals
-  for each row when (new.merchant_id is distinct from old.merchant_id) execute function refuse_change();
+  for each row when (new.merchant_id is distinct from old.merchant_id)
+  execute function refuse_change();
 create trigger journals_kept before delete on journals
   for each row execute function refuse_change();
 create trigger journals_not_emptied before truncate on journals

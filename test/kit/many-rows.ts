@@ -94,7 +94,10 @@ async function createAccess(
      select id, 'Bench', date_trunc('milliseconds', now()), $2 from unnest($1::text[]) id`,
     [ids, requestsPerMinute],
   );
-  await owner.query('insert into journals select m, m from unnest($1::text[]) m', [ids]);
+  await owner.query(
+    `insert into journals select m, 'jrn_' || substr(m, 5) from unnest($1::text[]) m`,
+    [ids],
+  );
   await owner.query(
     `insert into locations (merchant_id, id, name, created_at, updated_at)
      select m, l, 'Main Street', t, t

@@ -200,9 +200,9 @@ const reads: readonly Mutant[] = [
     breaks: 'a cursor serves any collection and any merchant',
     edits: [
       {
-        file: 'src/contract/cursor.ts',
-        from: "Buffer.from(JSON.stringify([version, scope.route, scope.merchant]), 'utf8')",
-        to: 'Buffer.alloc(scope.route === undefined ? 1 : 0)',
+        file: 'src/core/sealer.ts',
+        from: "Buffer.from(JSON.stringify([version, ...owner]), 'utf8')",
+        to: 'Buffer.alloc(owner.length === 0 ? 1 : 0)',
       },
     ],
     suites: ['test/collections.test.ts'],
