@@ -78,16 +78,19 @@ const admittedAlone = () =>
 test('two nodes together admit what one limit allows, within 5 %', async () => {
   const seconds = 4;
   let admitted = 0;
-  // It is tried again when the database was too slow, because then each node counts alone.
-  for (let before = -1; before !== admittedAlone(); ) {
+  let before = -1;
+  let statuses: number[] = [];
+  // It is tried again when the database was too slow, because then each node counts alone, and when
+  // the machine was: then nobody came to the limit.
+  while (before !== admittedAlone() || !statuses.includes(429)) {
     before = admittedAlone();
     const token = await credential(3_000, 100);
     const startedAt = performance.now();
     const presses = [service, other].map((node) => press(node, token, 3));
     await pause(startedAt + seconds * 1_000 - performance.now());
     await Promise.all(presses.map((one) => one.end()));
-    const statuses = presses.flatMap((one) => one.statuses);
-    expect(new Set(statuses)).toEqual(new Set([200, 429]));
+    statuses = presses.flatMap((one) => one.statuses);
+    expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([]);
     admitted = statuses.filter((status) => status === 200).length;
   }
   const allowed = 100 + 50 * seconds;

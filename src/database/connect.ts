@@ -46,6 +46,8 @@ export interface ConnectOptions {
   readonly url: string;
   readonly writers: number;
   readonly onError?: (failure: DatabaseFailure) => void;
+  /** How long to wait for a connection, in milliseconds: by default as long as a request may. */
+  readonly acquireTimeout?: number;
 }
 
 export const readConnections = Math.min(4 * availableParallelism() + 4, limits.readConnectionsMax);
@@ -54,12 +56,13 @@ const globalConnections = 2;
 
 export function connectDatabase(options: ConnectOptions): Database {
   const health = new ConnectionHealth(options.onError ?? (() => undefined));
-  const reads = openPool(options.url, readConnections, health);
+  const openPool = (max: number) => poolOf(options, max, health);
+  const reads = openPool(readConnections);
   const fair = new FairReads(poolReader(reads, health), readConnections);
-  const reserve = openPool(options.url, reserveConnections, health);
-  const writes = openPool(options.url, options.writers, health);
-  const leases = openPool(options.url, 1, health);
-  const globalWriter = openPool(options.url, globalConnections, health);
+  const reserve = openPool(reserveConnections);
+  const writes = openPool(options.writers);
+  const leases = openPool(1);
+  const globalWriter = openPool(globalConnections);
   const pools = [reads, reserve, writes, leases, globalWriter];
   const sum = (count: (pool: pg.Pool) => number) =>
     pools.map(count).reduce((total, one) => total + one, 0);
@@ -111,14 +114,18 @@ class ConnectionHealth {
   }
 }
 
-function openPool(url: string, max: number, health: ConnectionHealth): pg.Pool {
+function poolOf(
+  { url, acquireTimeout = limits.poolAcquireTimeout }: ConnectOptions,
+  max: number,
+  health: ConnectionHealth,
+): pg.Pool {
   const config = {
     connectionString: url,
     max,
     pipeline: true,
     application_name: 'tallybook',
     types: typeParsers,
-    connectionTimeoutMillis: limits.poolAcquireTimeout,
+    connectionTimeoutMillis: acquireTimeout,
     maxLifetimeSeconds: limits.connectionLifetimeSeconds,
     idleTimeoutMillis: 0,
     keepAlive: true,

@@ -103,7 +103,7 @@ const commandPatience = 10_000;
 export async function openStore(config: Config, log: Log, options: OpenOptions): Promise<Store> {
   requireSecret(config, log, options);
   const server = await reachServer(config.storage, log, options);
-  const database = connect(server.service.url, log, options.onFailure);
+  const database = connect(server.service.url, log, options);
   let closing: Promise<void> | undefined;
   const close = () => {
     closing ??= database.close().then(() => server.close());
@@ -298,10 +298,13 @@ async function migrateOrExplain(
   return applied;
 }
 
-function connect(url: string, log: Log, onFailure: OpenOptions['onFailure']): Database {
+function connect(url: string, log: Log, options: OpenOptions): Database {
+  const { purpose = 'service', onFailure } = options;
   return connectDatabase({
     url,
     writers: limits.writeWorkers,
+    // A command has no client that goes away, and on a busy machine a connection takes a second.
+    ...(purpose === 'service' ? {} : { acquireTimeout: commandPatience }),
     onError: (failure) => {
       onFailure?.(failure.kind);
       log.warn({ kind: failure.kind, sqlstate: failure.sqlstate }, 'the database failed');
