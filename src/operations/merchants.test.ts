@@ -85,15 +85,18 @@ describe('merchants that share a batch', () => {
   });
 
   test('use the same keys, SKUs and codes without meeting', async () => {
-    const key = newKey();
-    const body = { name: 'Rye bread', sku: 'RYE', unit: { code: 'each', precision: 0 } };
-    const answers = await Promise.all(
-      times(10, () => shops.map(({ api }) => api.post('/products', body, { key }))).flat(),
-    );
-    expect(statuses(answers)).toEqual(times(30, () => 201));
-    const ids = new Set(answers.map(({ body: { data } }) => data.id));
-    expect(ids.size).toBe(3);
-    expect(await merchantsTogether(answers)).toBeGreaterThan(1);
+    // Again until it was so: which writes meet in a batch is a matter of moments.
+    for (let round = 1, together = 0; together < 2; round += 1) {
+      const key = newKey();
+      const body = { name: 'Rye', sku: `RYE-${round}`, unit: { code: 'each', precision: 0 } };
+      const answers = await Promise.all(
+        times(10, () => shops.map(({ api }) => api.post('/products', body, { key }))).flat(),
+      );
+      expect(statuses(answers)).toEqual(times(30, () => 201));
+      const ids = new Set(answers.map(({ body: { data } }) => data.id));
+      expect(ids.size).toBe(3);
+      together = await merchantsTogether(answers);
+    }
   });
 
   test('lose nothing when the database refuses a row of one of them', async () => {
