@@ -2,6 +2,7 @@
 // IDs, the scopes, the operation types, the rights of the service's role, the tables of a backup,
 // the tags and examples of the document, and the generic tests.
 
+import type { TSchema } from 'typebox';
 import type { IdPrefix } from '../core/id.ts';
 import type { Scope } from '../core/principal.ts';
 import type { Detail, ProblemCode } from '../core/problem.ts';
@@ -19,6 +20,8 @@ export interface Resource {
   readonly scopes: readonly Scope[];
   /** The types of the operations that write it. */
   readonly operationTypes: readonly OperationType[];
+  /** What the feed shows of them. Absent: nothing. */
+  readonly events?: ResourceEvents;
   readonly tables: readonly ResourceTable[];
   /** Members as they look in the document's examples, where their schemas have none. */
   readonly example: Readonly<Record<string, unknown>>;
@@ -28,6 +31,17 @@ export interface Resource {
 
 /** A write, by the name that its operation record carries. */
 export type OperationType = `${string}.${string}`;
+
+export type EventType = `${string}.${string}`;
+
+export interface ResourceEvents {
+  /** What an operation is called in the feed, by its own type. Without a name it is not there. */
+  readonly types: Readonly<Record<OperationType, EventType>>;
+  /** What the feed shows beside: the record as it is, or the movements of the operation. */
+  readonly data: TSchema;
+  /** They are about the movements of the operation, and happened where these are. */
+  readonly areMovements?: true;
+}
 
 /** A table that the service reads and adds rows to, and that each backup holds. */
 export interface ResourceTable {

@@ -12,6 +12,8 @@ export const limits = {
    */
   pageBytesMax: 1024 * 1024,
   productFiltersMax: 100,
+  /** As many as a page of movements shows by default. */
+  eventMovementsMax: 50,
   idempotencyKeyLengthMin: 16,
   idempotencyKeyLengthMax: 255,
 
@@ -198,6 +200,18 @@ export const limits = {
    */
   leaseTimeout: 50,
 
+  /** As many as a consent can grant, and a page of products can name. */
+  locationsNamedMax: 100,
+  /** More than there are: each may be given once. */
+  eventTypesNamedMax: 50,
+  /** Each is looked at by every node that delivers. */
+  webhooksActiveMax: 100,
+  /** Of a merchant, on one node, under way at once: they shall not flood whoever they call. */
+  webhookTestsAtOnce: 10,
+  /** How long an old secret signs along: receivers are changed one after the other. */
+  webhookSecretOverlapHours: 24,
+  /** Enough to see what a receiver does; some 20 KB. */
+  webhookAttemptsKept: 100,
   /** Of one call: name, connection, TLS, answer. A receiver should store the event and answer. */
   webhookCallTimeout: 10_000,
   /** Nobody reads it. A short one is read to its end, so that its connection can be used again. */

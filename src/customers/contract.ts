@@ -54,7 +54,7 @@ export const customers = record({
   },
   comparisons: { email: { column: 'email_key', keyOf: emailKey } },
   hidden: ['erased_at'],
-  commands: ['customers.erase'],
+  commands: { 'customers.erase': 'customer.erased' },
 });
 
 /** Addresses are the same whatever the case of their domains; local parts are their host's. */

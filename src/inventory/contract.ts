@@ -26,6 +26,21 @@ export const inventory = {
   path: '/inventory/movements/{id}',
   scopes: ['inventory.read', 'inventory.write'],
   operationTypes: ['inventory.adjust'],
+  events: {
+    types: { 'inventory.adjust': 'inventory.adjusted' },
+    data: Type.Object(
+      {
+        movements: Type.Array(Type.Ref('InventoryMovement'), {
+          maxItems: limits.eventMovementsMax,
+          description:
+            'The first movements. Read more by `GET /inventory/movements?operation_id=…`.',
+        }),
+        movement_count: Type.Integer({ minimum: 0, description: 'How many there are.' }),
+      },
+      { $id: 'InventoryEventData', description: 'The movements at granted locations.' },
+    ),
+    areMovements: true,
+  },
   tables: [
     {
       name: 'inventory_levels',
@@ -43,6 +58,7 @@ export const inventory = {
     quantity_delta: '2.5',
     reference: 'count-2026-01',
     line: 1,
+    movement_count: 1,
     sequence: 2,
     target_quantity: '12.5',
     version: 2,

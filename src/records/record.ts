@@ -2,7 +2,7 @@
 // which its contracts, statements and endpoints take what they need.
 
 import type { Static } from 'typebox';
-import type { OperationType, Resource } from '../contract/resource.ts';
+import type { EventType, OperationType, Resource, ResourceEvents } from '../contract/resource.ts';
 import type { IdPrefix } from '../core/id.ts';
 import type { ProblemCode } from '../core/problem.ts';
 import {
@@ -44,8 +44,8 @@ interface Declaration<Name extends string, M extends Members, Hidden extends str
   readonly areFew?: boolean;
   /** Columns that are read and saved with a record, null at first, and shown nowhere. */
   readonly hidden?: readonly Hidden[];
-  /** Further operation types: what only the operator does to a record, by command. */
-  readonly commands?: readonly `${Name}.${string}`[];
+  /** Further operation types, with their events: what only the operator does, by command. */
+  readonly commands?: Readonly<Record<`${Name}.${string}`, EventType>>;
 }
 
 export interface RecordResource<
@@ -57,6 +57,7 @@ export interface RecordResource<
   readonly name: Name;
   readonly scopes: readonly [`${Name}.read`, `${Name}.write`];
   readonly operationTypes: readonly OperationType[];
+  readonly events: ResourceEvents;
   readonly createBody: CreateBody<M>;
   readonly patchBody: PatchBody<M>;
   readonly answer: Shown<M>;
@@ -88,8 +89,15 @@ export function record<
     comparisons = {},
     areFew = false,
     hidden = [],
-    commands = [],
+    commands = {},
+    noun,
   } = declaration;
+  const types: Readonly<Record<OperationType, EventType>> = {
+    [`${name}.create`]: `${noun}.created`,
+    [`${name}.update`]: `${noun}.updated`,
+    ...(commands as Readonly<Record<OperationType, EventType>>),
+  };
+  const shown = answer(prefix, members, schema);
   const updates = [
     ...entriesOf(members).flatMap(([member, one]) => columnsOf(member, one)),
     ...['version', 'updated_at'],
@@ -109,15 +117,16 @@ export function record<
     comparisons,
     areFew,
     hidden,
-    commands,
+    commands: commands as RecordResource<Name, M, Hidden>['commands'],
     path: `/${name}/{id}`,
     scopes: [`${name}.read`, `${name}.write`],
-    operationTypes: [`${name}.create`, `${name}.update`, ...commands],
+    operationTypes: Object.keys(types) as OperationType[],
+    events: { types, data: shown },
     tables: [{ name, updates }],
     example: { ...pick(({ example }) => example), version: 2 },
     createBody: createBody(members),
     patchBody: patchBody(members),
-    answer: answer(prefix, members, schema),
+    answer: shown,
     unique: pick(({ unique }) => unique) as Record<string, ProblemCode>,
     defaults: pick(({ presence, initial }) => (presence === 'defaulted' ? initial : undefined)),
     initial: {
