@@ -332,6 +332,49 @@ create table schema_migrations (
   constraint schema_migrations_pkey primary key (number)
 );
 
+create table webhook_progress (
+  merchant_id text collate "C" not null,
+  webhook_id text collate "C" not null,
+  position bigint not null,
+  epoch bigint not null default 1,
+  lease_holder text,
+  lease_ends_at timestamp with time zone,
+  failing_since timestamp with time zone,
+  last_status integer,
+  failures jsonb not null default '[]',
+  attempts jsonb not null default '[]',
+  saved_at timestamp with time zone not null,
+  saved_on text not null,
+  constraint webhook_progress_pkey primary key (merchant_id, webhook_id),
+  constraint webhook_progress_merchant_id_webhook_id_fkey foreign key (merchant_id, webhook_id) references webhooks(merchant_id, id),
+  constraint webhook_progress_position_check check ("position" >= 0)
+) with (fillfactor=50);
+
+create table webhooks (
+  merchant_id text collate "C" not null,
+  id text collate "C" not null,
+  credential_id text collate "C" not null,
+  token_scopes text[],
+  url text not null,
+  types text[] collate "C",
+  location_ids text[] collate "C",
+  description text,
+  status text not null,
+  pause_reason text,
+  secret bytea not null,
+  old_secret bytea,
+  old_secret_ends_at timestamp with time zone,
+  version integer not null default 1,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint webhooks_pkey primary key (merchant_id, id),
+  constraint webhooks_check check ((status = 'paused') = (pause_reason is not null)),
+  constraint webhooks_check1 check ((old_secret is null) = (old_secret_ends_at is null)),
+  constraint webhooks_status_check check (status = any (array['active', 'paused'])),
+  constraint webhooks_version_check check (version >= 1)
+);
+create index webhooks_active on webhooks (merchant_id, id) where (status = 'active');
+
 create function append_audit(entries json, once text default null)
  returns void
  language plpgsql

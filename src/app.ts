@@ -14,8 +14,10 @@ import { CursorSealer } from './contract/cursor.ts';
 import type { AnyWriteEndpoint, Endpoint } from './contract/endpoint.ts';
 import type { JsonObject } from './contract/json.ts';
 import type { OperationType } from './contract/resource.ts';
+import type { AllowedDestination } from './core/destination.ts';
 import { mintId } from './core/id.ts';
 import { limits } from './core/limits.ts';
+import type { Reads } from './core/statement.ts';
 import { customerCommands, customerEndpoints } from './customers/endpoints.ts';
 import type { Database } from './database/connect.ts';
 import { JointReads } from './database/joint-reads.ts';
@@ -27,21 +29,35 @@ import { Dispatcher, type WriteAnswer } from './operations/dispatch.ts';
 import { operationEndpoints } from './operations/endpoints.ts';
 import { writeOf } from './operations/write.ts';
 import { productEndpoints } from './products/endpoints.ts';
+import { Destinations } from './webhooks/address.ts';
+import { type WebhookTools, webhookEndpoints } from './webhooks/endpoints.ts';
+import { WebhookSecretSealer } from './webhooks/secret.ts';
+import { WebhookTrials } from './webhooks/trials.ts';
 
 /** Every endpoint of the interface, in the order of the document. */
-export const endpoints: readonly Endpoint[] = [
+const endpointsOf = (webhooks: WebhookTools): readonly Endpoint[] => [
   ...customerEndpoints,
   ...productEndpoints,
   ...locationEndpoints,
   ...inventoryEndpoints,
   ...operationEndpoints,
+  ...webhookEndpoints(webhooks),
   ...accessEndpoints,
 ];
+
+/** For those who look at contracts. What is served is a service's: it has the service's secret. */
+export const endpoints: readonly Endpoint[] = endpointsOf({
+  sealer: new WebhookSecretSealer(''),
+  destinations: new Destinations([]),
+  send: () => undefined,
+});
 
 export interface ServiceOptions {
   readonly database: Database;
   /** The key of cursors, the same on every node. */
   readonly secret: string;
+  /** What webhooks may call beside public addresses. */
+  readonly webhookAllow?: readonly AllowedDestination[];
   onBatch?(type: string, writes: number, seconds: number): void;
   /** Told at the end when denied requests could not be written to the audit trail. */
   onUnrecorded?(denials: number): void;
@@ -49,6 +65,7 @@ export interface ServiceOptions {
 
 export interface Service {
   readonly api: Api;
+  readonly endpoints: readonly Endpoint[];
   readonly dispatcher: Dispatcher;
   /** Takes every request that was turned away. */
   readonly denials: Pick<Denials, 'note'>;
@@ -82,7 +99,10 @@ export function createService(options: ServiceOptions): Service {
   const limiter = new RateLimiter(database.leases);
   const denials = new Denials(database.globalWriter);
   const operatorLines = new OperatorLines(database.globalWriter);
+  const trials = webhookTrials(options, readerOf);
+  const served = endpointsOf(trials);
   return {
+    endpoints: served,
     dispatcher,
     denials,
     api: {
@@ -99,7 +119,7 @@ export function createService(options: ServiceOptions): Service {
       const resource = id === '' ? {} : { resource_id: id };
       const entry = { action: type, merchant_id: merchantId, ...resource };
       await operatorLines.record({ ...entry, request_id: requestId });
-      const write = writeOf(writeEndpoint(type), operator, {
+      const write = writeOf(writeEndpoint(served, type), operator, {
         id,
         key,
         body,
@@ -117,6 +137,7 @@ export function createService(options: ServiceOptions): Service {
       writer: database.globalWriter,
     }),
     close: async () => {
+      await trials.close();
       await limiter.close();
       await lastUses.close();
       const unrecorded = await denials.close();
@@ -125,8 +146,21 @@ export function createService(options: ServiceOptions): Service {
   };
 }
 
-function writeEndpoint(type: OperationType): AnyWriteEndpoint {
-  const found = [...endpoints, ...customerCommands].find(({ contract }) => contract.name === type);
+function webhookTrials(
+  { database: { writer }, secret, webhookAllow = [] }: ServiceOptions,
+  readerOf: (merchant: string) => Reads,
+): WebhookTrials {
+  const sealer = new WebhookSecretSealer(secret);
+  return new WebhookTrials({
+    sealer,
+    destinations: new Destinations(webhookAllow),
+    writer,
+    readerOf,
+  });
+}
+
+function writeEndpoint(served: readonly Endpoint[], type: OperationType): AnyWriteEndpoint {
+  const found = [...served, ...customerCommands].find(({ contract }) => contract.name === type);
   if (found === undefined || found.contract.kind !== 'write') throw new Error(`no write ${type}`);
   return found as AnyWriteEndpoint;
 }

@@ -59,7 +59,9 @@ export const settings = {
   secret: {
     variable: 'TALLYBOOK_SECRET',
     default: 'made and kept in the data directory',
-    meaning: 'Keys for cursors, the same on every node. Required with `DATABASE_URL`.',
+    meaning:
+      'Keys for cursors and for the secrets of webhooks, the same on every node. Required with ' +
+      '`DATABASE_URL`.',
   },
   trustedProxies: {
     variable: 'TALLYBOOK_TRUSTED_PROXIES',

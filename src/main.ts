@@ -104,6 +104,7 @@ async function serveStore(
   const service = createService({
     database,
     secret,
+    webhookAllow: config.webhookAllow,
     onBatch: (type, commands, seconds) => metrics.observeBatch(type, commands, seconds),
     onUnrecorded: (denials) => log.warn({ denials }, 'ended without recording who was denied'),
   });
@@ -114,7 +115,7 @@ async function serveStore(
   metrics.read({ queued, connections, connectionsMax, linesLost, isReady });
   const server: HttpServer = createServer({
     api: service.api,
-    endpoints,
+    endpoints: service.endpoints,
     oauthRoutes: oauthRoutes({
       issuer: () => config.publicUrl ?? originOf(server),
       server: (issuer) => service.oauthServer(issuer),

@@ -2,13 +2,14 @@
 // new resource is one more name in this list.
 
 import { credential } from './access/resource.ts';
-import type { OperationType, Resource } from './contract/resource.ts';
+import type { EventType, OperationType, Resource } from './contract/resource.ts';
 import type { Scope } from './core/principal.ts';
 import { customers } from './customers/contract.ts';
 import { inventory } from './inventory/contract.ts';
 import { locations } from './locations/contract.ts';
 import { operations } from './operations/resource.ts';
 import { products } from './products/contract.ts';
+import { webhooks } from './webhooks/resource.ts';
 
 export const resources: readonly Resource[] = [
   customers,
@@ -16,11 +17,12 @@ export const resources: readonly Resource[] = [
   locations,
   inventory,
   operations,
+  webhooks,
   credential,
 ];
 
 /** Credentials may have these already; what they are for is still to come. */
-const plannedScopes: readonly Scope[] = ['events.read', 'webhooks.read', 'webhooks.write'];
+const plannedScopes: readonly Scope[] = ['events.read'];
 
 export const scopes: readonly Scope[] = [
   ...resources.flatMap((resource) => resource.scopes),
@@ -39,3 +41,8 @@ export function resourceOf(type: OperationType): Resource {
   if (resource === undefined) throw new Error(`no resource is written by ${type}`);
   return resource;
 }
+
+/** What can happen, in the words of the feed. */
+export const eventTypes: readonly EventType[] = [
+  ...new Set(resources.flatMap(({ events }) => Object.values(events?.types ?? {}))),
+];

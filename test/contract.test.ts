@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mintToken } from '../src/access/token.ts';
+import { successStatus } from '../src/contract/contract.ts';
 import { mintId } from '../src/core/id.ts';
 import { problemKinds } from '../src/core/problem.ts';
 import { scopes } from '../src/resources.ts';
@@ -46,7 +47,7 @@ test('an unknown path is 404 for anyone, before a credential is asked for', asyn
 
 describe.each(cases)('$name', (one) => {
   const { contract, method } = one;
-  const ok = contract.kind === 'write' && method === 'POST' ? 201 : 200;
+  const ok = successStatus(contract);
 
   test('answers the envelope, with one request ID in header and body', async () => {
     const answer = await send(one, shop, shop.api);
@@ -104,7 +105,8 @@ describe.each(cases)('$name', (one) => {
       expect(refused.body.error.details).toEqual([
         expect.objectContaining({ code: 'insufficient_scope', scope: contract.scope }),
       ]);
-      const admitted = await send(one, shop, await callerWith([contract.scope ?? '']));
+      const enough = [contract.scope ?? '', ...(one.example.reads ?? [])];
+      const admitted = await send(one, shop, await callerWith(enough));
       expect(admitted.status).toBe(ok);
     });
   }
@@ -170,7 +172,9 @@ describe.each(cases)('$name', (one) => {
 
   if (contract.path.includes('{id}')) {
     test('answers 404 to an unknown ID and to a foreign one, in the same words', async () => {
-      const unknown = [mintId('req_'), mintId('prod_'), 'x', '%00', '%2e', 'a'.repeat(65), '🙂'];
+      const unknown = [mintId('req_'), mintId('prod_'), 'x', '%00', 'a'.repeat(65), '🙂'];
+      // A client takes this segment out of the middle of a path, which is another route then.
+      if (contract.path.endsWith('{id}')) unknown.push('%2e');
       const bodies = new Set<string>();
       for (const id of [one.example.id?.(foreign) ?? '', ...unknown]) {
         const answer = await send(one, shop, shop.api, { id });

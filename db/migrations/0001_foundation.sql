@@ -341,6 +341,60 @@ create table inventory_levels (
 create index inventory_levels_by_location
   on inventory_levels (merchant_id, location_id, product_id);
 
+-- A consumer of the journal that the service calls. No foreign keys: credentials are global, and
+-- locations are never deleted.
+create table webhooks (
+  merchant_id text collate "C" not null,
+  id text collate "C" not null,
+  -- Who made it, and nobody else changes it. It is sent what this credential may read,
+  credential_id text collate "C" not null,
+  -- within what the token that made it was limited to. Null: all that the credential may.
+  token_scopes text[],
+  url text not null,
+  -- Null: all.
+  types text[] collate "C",
+  -- Null: all that are granted.
+  location_ids text[] collate "C",
+  description text,
+  status text not null check (status in ('active', 'paused')),
+  pause_reason text,
+  -- Encrypted with a key derived from the service's secret. An old one signs along for a while.
+  secret bytea not null,
+  old_secret bytea,
+  old_secret_ends_at timestamptz,
+  version integer not null default 1 check (version >= 1),
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  check ((status = 'paused') = (pause_reason is not null)),
+  check ((old_secret is null) = (old_secret_ends_at is null))
+);
+
+create index webhooks_active on webhooks (merchant_id, id) where status = 'active';
+alter table webhooks add primary key (merchant_id, id);
+
+-- How far a webhook has come. Apart from it, because each delivery changes this.
+create table webhook_progress (
+  merchant_id text collate "C" not null,
+  webhook_id text collate "C" not null,
+  -- In the journal: what is up to here was sent, or waits among the failures.
+  position bigint not null check (position >= 0),
+  -- Whoever delivers raises it, and saves only while it is the same. A change raises it as well.
+  epoch bigint not null default 1,
+  lease_holder text,
+  lease_ends_at timestamptz,
+  failing_since timestamptz,
+  last_status integer,
+  -- The events that wait for another attempt.
+  failures jsonb not null default '[]',
+  -- The last attempts, oldest first.
+  attempts jsonb not null default '[]',
+  saved_at timestamptz not null,
+  -- The database in which that was. In another one this is a copy, which calls nobody.
+  saved_on text not null,
+  primary key (merchant_id, webhook_id),
+  foreign key (merchant_id, webhook_id) references webhooks (merchant_id, id)
+) with (fillfactor = 50);
+
 -- What follows holds also against mistakes of the program and against hands with more rights than
 -- the service's role. A distributed engine that has no triggers relies on the role's rights and on
 -- `tallybook verify`.

@@ -14,6 +14,7 @@ export function principalOf(row: CredentialRow): Principal {
     kind: row.kind,
     application: row.oauth?.application ?? null,
     scopes: scopesOf(row),
+    tokenScopes: row.oauth?.token_scopes ?? null,
     locations: locationsOf(row),
     expiresAt: row.expires_at,
     lastUsedAt: row.last_used_at,

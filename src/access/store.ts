@@ -77,20 +77,21 @@ export function findCredentials(lookUps: readonly LookUpQuestion[]): Statement<C
   return { ...statement, values: [JSON.stringify(lookUps.map(lookUpRecord))] };
 }
 
+const credentialColumns = `c.merchant_id, m.name as merchant_name, c.id, c.kind, c.scopes,
+    c.all_locations, c.location_ids, t.expires_at, c.last_used_at, c.requests_per_minute,
+    c.request_burst, m.requests_per_minute as merchant_requests_per_minute,
+    m.request_burst as merchant_request_burst, c.application_id`;
+
 /**
  * Each table is searched for one row at a time (`lateral … limit 1`), and the questions come as
  * JSON, whose length the planner does not know. So it plans once per connection, by index, for any
  * number of merchants. With arrays and joins each request was planned anew, in 840 µs.
  */
 const credentials = (isAdmitted: string, oauth: string, bound: string) => `
-  select asked.position, c.merchant_id, m.name as merchant_name, c.id, c.kind, c.scopes,
-    c.all_locations, c.location_ids, t.expires_at, c.last_used_at,
+  select asked.position, ${credentialColumns},
     coalesce(c.last_used_at < now() - interval '${limits.lastUseGrainMinutes} minutes', true)
       as is_use_news,
-    l.id is not null as location_exists, c.requests_per_minute, c.request_burst,
-    m.requests_per_minute as merchant_requests_per_minute,
-    m.request_burst as merchant_request_burst, c.application_id, ${oauth} as oauth,
-    ${bound} as bound
+    l.id is not null as location_exists, ${oauth} as oauth, ${bound} as bound
   from json_to_recordset($1)
     as asked (position int, token_hash bytea, location_id text, keys json)
   cross join lateral (
@@ -174,6 +175,49 @@ const statements = {
   },
 } as const;
 
+/** A credential that something is done for while nobody asks. */
+export interface AbsentCaller {
+  readonly merchant: MerchantId;
+  readonly credentialId: string;
+  /** What the token was limited to that asked for it; null: all that the credential may. */
+  readonly tokenScopes: readonly string[] | null;
+}
+
+/**
+ * The same without a token: those of these credentials that are live. One with personal access
+ * tokens is, while one of them is. Of an application's own tokens none need be: they end by the
+ * hour, and the next one comes by itself.
+ */
+export function findAbsent(callers: readonly AbsentCaller[]): Statement<CredentialRow> {
+  const records = callers.map(({ merchant, credentialId, tokenScopes }, position) => ({
+    position,
+    merchant_id: merchant,
+    credential_id: credentialId,
+    scopes: tokenScopes,
+  }));
+  return {
+    name: 'find_absent_credentials',
+    text: `
+      select * from (
+        select a.position, ${credentialColumns}, false as is_use_news,
+          false as location_exists, ${oauth} as oauth, null::json as bound
+        from json_to_recordset($1)
+          as a (position int, merchant_id text, credential_id text, scopes text[])
+        cross join lateral (
+          select * from credentials where merchant_id = a.merchant_id
+            and id = a.credential_id limit 1) c
+        cross join lateral (select * from merchants where id = c.merchant_id limit 1) m
+        cross join lateral (
+          select a.scopes, max(k.expires_at) as expires_at from credential_tokens k
+          where k.merchant_id = c.merchant_id and k.credential_id = c.id) t
+        where c.revoked_at is null and m.disabled_at is null
+          and (c.application_id is not null or t.expires_at > now())
+        offset 0) found
+      where application_id is null or oauth is not null`,
+    values: [JSON.stringify(records)],
+  };
+}
+
 function lookUpRecord({ tokenHash, locationId, keys }: LookUpQuestion, position: number): object {
   return {
     position,
@@ -185,6 +229,18 @@ function lookUpRecord({ tokenHash, locationId, keys }: LookUpQuestion, position:
 
 function keyRecord({ type, keyHash }: KeyQuestion): object {
   return { type, key_hash: hex(keyHash) };
+}
+
+/** Those of these locations that a merchant has: whoever is granted all is granted them. */
+export function findLocations(
+  merchant: MerchantId,
+  ids: readonly string[],
+): Statement<{ id: GrantedLocationId }> {
+  return {
+    name: 'find_named_locations',
+    text: 'select l.id from locations l where l.merchant_id = $1 and l.id = any ($2)',
+    values: [merchant, ids.map(lookupId)],
+  };
 }
 
 /** Notes that these were used now, unless that was noted within the grain or is locked now. */

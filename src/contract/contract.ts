@@ -47,7 +47,10 @@ export interface CollectionContract extends ContractBase {
   readonly keyFilter?: boolean;
 }
 
-/** POST or PATCH: one idempotent write. */
+/**
+ * One idempotent write. POST creates, or, with an ID in its path, does something with one resource.
+ * PATCH changes one.
+ */
 export interface WriteContract extends ContractBase {
   readonly kind: 'write';
   readonly name: OperationType;
@@ -55,6 +58,8 @@ export interface WriteContract extends ContractBase {
   readonly body: TObject;
   /** Only for credentials with all locations: no other credential is granted what it creates. */
   readonly needsAllLocations?: boolean;
+  /** Its operations have no position: what it changes is no record that others follow. */
+  readonly isUnjournaled?: true;
 }
 
 export type Contract = MemberContract | CollectionContract | WriteContract;
@@ -64,7 +69,7 @@ export type DataOf<C extends Contract> = Static<C['data']> & object;
 
 export type QueryOf<C extends CollectionContract> = Static<C['query']>;
 
-/** A body as rules see it: on a create every member is there, with its default or null. */
+/** A body as rules see it: of a POST every member is there, with its default or null. */
 export type BodyOf<C extends WriteContract> = WriteContract extends C
   ? unknown
   : C['method'] extends 'PATCH'
@@ -92,7 +97,13 @@ export const write = <C extends Omit<WriteContract, 'kind'>>(contract: C) => ({
   ...contract,
 });
 
+/** Whether its path names one resource. */
+export function hasPathId({ path }: Contract): boolean {
+  return path.includes('{id}');
+}
+
 /** The status of a success: creating answers 201, everything else 200. */
 export function successStatus(contract: Contract): 200 | 201 {
-  return contract.kind === 'write' && contract.method === 'POST' ? 201 : 200;
+  const isCreate = contract.kind === 'write' && contract.method === 'POST' && !hasPathId(contract);
+  return isCreate ? 201 : 200;
 }

@@ -44,7 +44,9 @@ export interface Write<Body = unknown> {
   readonly endpoint: AnyWriteEndpoint;
   readonly merchant: MerchantId;
   readonly actor: Actor;
-  /** The path parameter of a PATCH, otherwise empty. */
+  /** What the caller's token was limited to; null: all that its credential may. */
+  readonly tokenScopes: readonly string[] | null;
+  /** The ID in the path, if there is one, otherwise empty. */
   readonly id: string;
   /** Normalised: defaults filled in, decimals canonical. */
   readonly body: Body;
@@ -147,6 +149,10 @@ export interface WriteEndpoint<
   decide(state: State, write: Write<BodyOf<C>>, place: Place): Decision<Row, Change>;
   /** Saves all changes of one merchant, by statements in an order that is always the same. */
   save(changes: readonly Change[]): readonly SetStatement[];
+  /** Whether one in the path is there for this caller. Without it: for everyone of the merchant. */
+  isFor?(row: Row, actor: Actor): boolean;
+  /** Told once, by the node that performed it, of each success. It throws nothing. */
+  committed?(operation: Operation, write: Write<BodyOf<C>>): void;
   /** Reads the current rows of written resources, for replays and for path IDs. */
   find(merchant: MerchantId, ids: readonly string[]): Statement<Row & { readonly id: string }>;
   /** Makes the wire form of a row, everywhere. Throws `resource_erased` for a wiped row. */

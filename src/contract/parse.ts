@@ -240,6 +240,7 @@ function formatFault(field: string, error: ErrorObject): Detail {
 const bounds: Readonly<Record<string, readonly [DetailCode, string]>> = {
   minLength: ['too_short', 'must have at least # characters'],
   maxLength: ['too_long', 'must have at most # characters'],
+  minItems: ['value_not_allowed', 'must name at least #'],
   maxItems: ['too_many', 'may be given at most # times'],
   maxProperties: ['too_many', 'may have at most # members'],
   minimum: ['value_not_allowed', 'must be at least #'],

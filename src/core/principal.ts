@@ -27,6 +27,8 @@ export interface Principal {
   readonly kind: CredentialKind;
   readonly application: { readonly id: string; readonly name: string } | null;
   readonly scopes: ReadonlySet<string>;
+  /** What its token was limited to; null: all that its credential may. */
+  readonly tokenScopes: readonly string[] | null;
   /** All locations, those to come included, or exactly these. */
   readonly locations: 'all' | readonly GrantedLocationId[];
   /** RFC 3339, or null for a credential that does not expire. */

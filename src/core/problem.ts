@@ -115,6 +115,11 @@ export const problemKinds = {
     status: 408,
     title: 'The request took too long to arrive.',
   },
+  webhook_secret_unreadable: {
+    status: 409,
+    title: 'The secret of the webhook cannot be decrypted.',
+    advice: 'The secret of the service has changed. Make another with rotate_secret.',
+  },
   idempotency_key_reused: {
     status: 409,
     title: 'The Idempotency-Key was used before with a different request.',
@@ -204,6 +209,11 @@ export const problemKinds = {
     status: 422,
     title: 'Another resource of this type has this external ID.',
     advice: `Archived ones keep theirs. ${newKey}`,
+  },
+  webhook_limit_reached: {
+    status: 422,
+    title: 'The merchant has as many active webhooks as it can have.',
+    advice: `Pause one first. ${newKey}`,
   },
   rate_limited: {
     status: 429,

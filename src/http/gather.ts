@@ -24,6 +24,8 @@ export interface Gathered {
   readonly query: Part<Readonly<Record<string, unknown>>>;
   /** The location that the body or the query names. */
   readonly locationId: string | undefined;
+  /** Those that a body names in a list. */
+  readonly locationIds: readonly string[];
   /** The path parameter, otherwise empty. */
   readonly id: string;
 }
@@ -35,6 +37,7 @@ export function gathererOf({ contract }: Endpoint): (request: FastifyRequest) =>
   const parser = new QueryParser(isList ? contract : undefined);
   const isVersioned = isWriting && contract.method === 'PATCH';
   const namesLocation = isWriting && 'location_id' in contract.body.properties;
+  const namesLocations = isWriting && 'location_ids' in contract.body.properties;
   const takesKey = ({ headers }: FastifyRequest) =>
     isWriting || (isList && contract.keyFilter === true && 'idempotency-key' in headers);
   return (request) => {
@@ -52,6 +55,7 @@ export function gathererOf({ contract }: Endpoint): (request: FastifyRequest) =>
       body,
       query: isEmpty && !isList ? {} : read(() => parser.parse(said(search))),
       locationId: lookedUp(named ? body.location_id : filter),
+      locationIds: namesLocations ? listedIn(body) : [],
       id: (request.params as { id?: string }).id ?? '',
     };
   };
@@ -84,6 +88,13 @@ function decodeBody(request: FastifyRequest): JsonObject {
       details: [{ field: 'body', code: 'invalid_json', message: error.message }],
     });
   }
+}
+
+function listedIn(body: Part<JsonObject | undefined>): string[] {
+  if (body === undefined || body instanceof Problem) return [];
+  const { location_ids: listed } = body;
+  if (!Array.isArray(listed) || listed.length > limits.locationsNamedMax) return [];
+  return listed.flatMap((value) => lookedUp(value) ?? []);
 }
 
 /** Any text of 1 to 64 characters that names a location is looked up; the rest is a field error. */

@@ -4,6 +4,7 @@
 
 import type { FastifyRequest } from 'fastify';
 import type { Authenticated } from '../access/authenticator.ts';
+import { findLocations } from '../access/store.ts';
 import { successStatus } from '../contract/contract.ts';
 import type { CursorScope, CursorSealer } from '../contract/cursor.ts';
 import type {
@@ -18,7 +19,7 @@ import { canonicalFilters } from '../contract/parse.ts';
 import { limits } from '../core/limits.ts';
 import { canReach, type MerchantId, type Principal } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
-import type { Reads } from '../core/statement.ts';
+import type { Reader, Reads } from '../core/statement.ts';
 import type { Dispatcher } from '../operations/dispatch.ts';
 import { hashKey } from '../operations/fingerprint.ts';
 import { writeOf } from '../operations/write.ts';
@@ -90,6 +91,10 @@ const checks: Readonly<Record<string, Check>> = {
       throw new Problem('location_not_granted');
     }
   },
+  locationGrants: ({ api, asked, principal }) =>
+    asked.locationIds.length === 0
+      ? undefined
+      : requireGranted(api.readerOf(principal.merchant), principal, asked.locationIds),
   locationInPath({ endpoint: { contract }, asked, principal }) {
     const isLocation = contract.kind === 'write' && contract.resource.noun === 'location';
     if (isLocation && asked.id !== '' && !canReach(principal, asked.id)) {
@@ -242,11 +247,25 @@ async function perform({ api, write }: Case, bound: Operation | undefined): Prom
         : { position: String(answer.position), journal: answer.journal }),
     },
     headers: {
-      ...(contract.method === 'POST' ? { Location: location } : {}),
+      ...(successStatus(contract) === 201 ? { Location: location } : {}),
       ...etagOf(answer.data),
       ...(answer.replayed ? { 'Idempotent-Replayed': 'true' } : {}),
     },
   };
+}
+
+/** @throws Problem location_not_granted, in the same words for what is not there. */
+async function requireGranted(
+  reader: Reader,
+  { merchant, locations }: Principal,
+  asked: readonly string[],
+): Promise<undefined> {
+  const granted =
+    locations === 'all'
+      ? (await reader.query(findLocations(merchant, asked))).map(({ id }) => id)
+      : locations;
+  const known = new Set<string>(granted);
+  if (!asked.every((id) => known.has(id))) throw new Problem('location_not_granted');
 }
 
 function isWrite(endpoint: Endpoint): endpoint is AnyWriteEndpoint {

@@ -105,11 +105,13 @@ function decideAll(
   states: ReadonlyMap<MerchantId, unknown>,
 ): Decided[] {
   const last = new Map<MerchantId, number>();
+  const isJournaled = endpoint.contract.isUnjournaled !== true;
   return writes.map((write) => {
     const { merchant } = write;
     const position = (last.get(merchant) ?? 0) + 1;
     const decision = endpoint.decide(states.get(merchant), write, { position, time: pendingTime });
-    const isChange = decision.kind === 'succeeded' && decision.changes.length > 0;
+    const isSuccess = decision.kind === 'succeeded';
+    const isChange = isJournaled && isSuccess && decision.changes.length > 0;
     if (isChange) last.set(merchant, position);
     return { write, decision, operation: operationOf(write, decision, isChange ? position : null) };
   });

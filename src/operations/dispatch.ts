@@ -2,6 +2,7 @@
 // wait for the first, queues writes for the workers, and turns what became of them into answers. A
 // replay presents the current state of the resource, read after the batch has committed.
 
+import { hasPathId } from '../contract/contract.ts';
 import type { Operation, Write } from '../contract/endpoint.ts';
 import { limits } from '../core/limits.ts';
 import type { MerchantId } from '../core/principal.ts';
@@ -84,15 +85,16 @@ export class Dispatcher {
 
   /**
    * A resource in the path that cannot be written: 404 or 410, unless the key is bound. Rows are
-   * never deleted, so this needs no lock.
+   * never deleted, and belong to the same credential for ever, so this needs no lock.
    * @throws Problem not_found or resource_erased
    */
   async judgeResource(write: Write): Promise<Operation | undefined> {
     const { endpoint, merchant, id } = write;
-    if (endpoint.contract.method === 'POST') return undefined;
+    if (!hasPathId(endpoint.contract)) return undefined;
     const reads = this.#options.readerOf(merchant);
     const row = await reads.find((ids) => endpoint.find(merchant, ids), id);
-    if (row === undefined) return this.#unlessBound(write, new Problem('not_found'));
+    const isThere = row !== undefined && (endpoint.isFor?.(row, write.actor) ?? true);
+    if (!isThere) return this.#unlessBound(write, new Problem('not_found'));
     try {
       endpoint.present(row);
       return undefined;
@@ -196,6 +198,7 @@ export class Dispatcher {
     }
     if (resourceId === null) throw new Error(`operation ${operationId} names no resource`);
     const { endpoint, merchant } = write;
+    if (!replayed) endpoint.committed?.(operation, write);
     const reads = this.#options.readerOf(merchant);
     const shown = row ?? (await reads.find((ids) => endpoint.find(merchant, ids), resourceId));
     if (shown === undefined) throw new Error(`${resourceId} of operation ${operationId} is gone`);

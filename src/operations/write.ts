@@ -10,7 +10,7 @@ import { fingerprint, hashKey } from './fingerprint.ts';
 
 /** What a caller who may ask for a write brings along. */
 export interface WriteRequest {
-  /** The path ID of a PATCH, otherwise empty. */
+  /** The ID in the path, if there is one, otherwise empty. */
   readonly id: string;
   readonly key: string;
   readonly body: JsonObject;
@@ -32,6 +32,7 @@ export function writeOf(
     endpoint,
     merchant: principal.merchant,
     actor: actorOf(principal),
+    tokenScopes: principal.tokenScopes,
     id,
     body,
     faults,

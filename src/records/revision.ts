@@ -100,7 +100,7 @@ export function isSame(a: unknown, b: unknown): boolean {
 }
 
 /** 412 when If-Match names another version than the row has. Judged before anything else. */
-export function refusalByVersion(row: Editable, ifMatch: number | undefined) {
+export function refusalByVersion(row: Pick<Editable, 'version'>, ifMatch: number | undefined) {
   if (ifMatch === undefined || ifMatch === row.version) return undefined;
   return refuse('precondition_failed', [
     {
@@ -152,7 +152,7 @@ export function wantedValues(writes: readonly Write[], unique: UniqueMembers): o
 }
 
 /** Saves one row per ID, the last. */
-export function saveLast<Row extends Editable>(
+export function saveLast<Row extends { readonly id: string }>(
   changes: readonly Row[],
   save: (rows: readonly Row[]) => SetStatement,
 ): readonly SetStatement[] {

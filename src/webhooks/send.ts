@@ -8,29 +8,7 @@ import type { LookupFunction } from 'node:net';
 import { Agent, buildConnector, errors, Pool, request } from 'undici';
 import { limits } from '../core/limits.ts';
 import { type ConnectionTarget, type Destinations, literalOf } from './address.ts';
-
-/** Why a call was no success. */
-export type CallFailure =
-  /** Not an address that may be called; nothing was sent. */
-  | 'address_not_allowed'
-  | 'name_not_found'
-  | 'connection_refused'
-  /** Before the whole answer was there. */
-  | 'connection_closed'
-  /** Any other reason for which there is no connection, such as no route. */
-  | 'connection_failed'
-  /** A certificate that is not trusted, is of another host or has expired; or no TLS at all. */
-  | 'tls_failed'
-  /** Not everything was done within the time of a call. */
-  | 'timeout'
-  /** What came is not HTTP. */
-  | 'malformed_answer'
-  /** Redirects are not followed. */
-  | 'redirect'
-  /** Any other status than 2xx. */
-  | 'status'
-  /** This service stopped meanwhile. */
-  | 'stopped';
+import type { CallFailure } from './failures.ts';
 
 export interface CallOutcome {
   /** Null: none came. It may be there although the call failed. */

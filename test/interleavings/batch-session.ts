@@ -84,6 +84,7 @@ function writeOf({ type, key, id = '', body }: Order, owner: GivenCredential): W
     endpoint,
     merchant: owner.merchant as MerchantId,
     actor,
+    tokenScopes: null,
     id,
     body,
     faults: [],

@@ -54,14 +54,32 @@ export function pathOf(one: Case, shop: TestMerchant, change: Change = {}): stri
   return one.contract.path.replace('{id}', id) + (search === '' ? '' : `?${search}`);
 }
 
+/** What callers have made for requests about what is their own, by token and path. */
+const made = new Map<string, string>();
+
+/** The ID of such a resource; undefined when none is needed, or the caller may not make one. */
+async function ownId({ example }: Case, shop: TestMerchant, api: Api): Promise<string | undefined> {
+  // The shop has made its own already.
+  const isKnown = api.token === undefined || api.token === shop.token;
+  if (example.own === undefined || isKnown) return undefined;
+  const { path, body } = example.own;
+  const name = `${api.origin} ${api.token} ${path}`;
+  const known = made.get(name);
+  if (known !== undefined) return known;
+  const answer = await api.post(path, body);
+  if (answer.status === 201) made.set(name, answer.body.data.id);
+  return answer.status === 201 ? answer.body.data.id : undefined;
+}
+
 /** Sends the valid request of an endpoint, with the changes. */
-export function send(
+export async function send(
   one: Case,
   shop: TestMerchant,
   api: Api,
   change: Change = {},
 ): Promise<Answer> {
-  const path = pathOf(one, shop, change);
+  const id = change.id ?? (await ownId(one, shop, api));
+  const path = pathOf(one, shop, id === undefined ? change : { ...change, id });
   if (one.contract.kind !== 'write') return api.send('GET', path, undefined, change);
   const body = change.text ?? JSON.stringify(change.body ?? freshBody(one, shop));
   return api.send(one.method, path, body, { key: newKey(), ...change });

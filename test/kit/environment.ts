@@ -2,7 +2,8 @@
 // listens on a free port, a client of it, and a way to arrange records.
 
 import { denialOf } from '../../src/access/audit/denials.ts';
-import { createService, endpoints, type Service } from '../../src/app.ts';
+import { createService, type Service } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
 import type { Endpoint } from '../../src/contract/endpoint.ts';
 import { limits } from '../../src/core/limits.ts';
 import { connectDatabase, type Database } from '../../src/database/connect.ts';
@@ -49,19 +50,23 @@ export async function startEnvironment(options: EnvironmentOptions = {}): Promis
   };
 }
 
+/** Receivers of webhooks that listen in the process of a test. */
+const { webhookAllow } = readConfig({}, { TALLYBOOK_WEBHOOK_ALLOW: '127.0.0.1' });
+
 /** One more node on a database that is there already; of another version, with other endpoints. */
 export async function startNode(
   serviceUrl: string,
   watch: (database: Database) => Database = (database) => database,
-  served: readonly Endpoint[] = endpoints,
+  served?: readonly Endpoint[],
+  secret = testSecret,
 ) {
   const database = watch(connectDatabase({ url: serviceUrl, writers: limits.writeWorkers }));
-  const service = createService({ database, secret: testSecret });
+  const service = createService({ database, secret, webhookAllow });
   const records: RequestRecord[] = [];
   let origin = '';
   const server = createServer({
     api: service.api,
-    endpoints: served,
+    endpoints: served ?? service.endpoints,
     sites: [],
     oauthRoutes: oauthRoutes({
       issuer: () => origin,

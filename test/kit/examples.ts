@@ -1,6 +1,7 @@
 // For every contract a request that is valid for a test merchant. The tests of all contracts are
 // derived from these rows; an endpoint without one fails them.
 
+import type { Scope } from '../../src/core/principal.ts';
 import type { TestMerchant } from './merchant.ts';
 
 export const firstOf = (ids: readonly string[] | undefined): string => ids?.[0] ?? '';
@@ -11,7 +12,19 @@ export interface Example {
   readonly query?: (shop: TestMerchant) => Readonly<Record<string, string>>;
   /** Valid for every `n`; bodies of different `n` are different requests. */
   readonly body?: (shop: TestMerchant, n: number) => Record<string, unknown>;
+  /** The resource is one's own: whoever asks makes it first, by this request. */
+  readonly own?: { readonly path: string; readonly body: Record<string, unknown> };
+  /** What it takes to see what somebody with all scopes has made, beside the scope of the route. */
+  readonly reads?: readonly Scope[];
 }
+
+/** Whom webhooks call: nobody has this name. */
+export const receiver = 'receiver.invalid';
+
+const paused = { url: `https://${receiver}/hook`, status: 'paused' };
+const ownWebhook = { path: '/webhooks', body: paused };
+const someWebhook = (shop: TestMerchant) => firstOf(shop.others.webhooks);
+const allReads = ['customers.read', 'products.read', 'locations.read', 'inventory.read'] as const;
 
 export const examples: Readonly<Record<string, Example>> = {
   'customers.create': {
@@ -58,6 +71,22 @@ export const examples: Readonly<Record<string, Example>> = {
       reason: 'stock_count',
       note: `Count ${n}`,
     }),
+  },
+  'webhooks.create': { body: (_, n) => ({ ...paused, description: `Webhook ${n}` }) },
+  'webhooks.update': {
+    id: someWebhook,
+    own: ownWebhook,
+    body: (_, n) => ({ description: `Webhook ${n}` }),
+  },
+  'webhooks.list': {},
+  'webhooks.get': { id: someWebhook, reads: allReads },
+  'webhooks.secret.get': { id: someWebhook, own: ownWebhook },
+  'webhooks.deliveries.get': { id: someWebhook, reads: allReads },
+  'webhooks.test': { id: someWebhook, own: ownWebhook, body: (_, n) => ({ note: `Try ${n}` }) },
+  'webhooks.redeliver': {
+    id: someWebhook,
+    own: ownWebhook,
+    body: ({ journal }, n) => ({ from_position: `${n % 10}`, journal }),
   },
   'operations.list': {},
   'operations.get': { id: (shop) => firstOf(shop.operations) },

@@ -20,7 +20,7 @@ export interface Row {
   readonly scope: Scope | null;
   /** The valid request, by a credential with all scopes and all locations. */
   readonly ok: '200' | '201';
-  /** Where no scope is asked for: any of these sets shows what others did. */
+  /** With the scope of the route any of these sets shows what others did. */
   readonly shown?: { readonly withAny: readonly (readonly Scope[])[]; readonly otherwise: Outcome };
   /** The same request by a credential with the location it is about, another one, or none. */
   readonly granted: { readonly asked: Outcome; readonly another: Outcome; readonly none: Outcome };
@@ -38,6 +38,9 @@ const everywhere = (ok: '200' | '201') => ({ asked: ok, another: ok, none: ok })
 const asked = (ok: '200' | '201', otherwise: Outcome) =>
   ({ asked: ok, another: otherwise, none: otherwise }) as const;
 const cursor = { 'query.cursor': '400 invalid_cursor' } as const;
+
+/** What webhooks of a credential with all scopes are sent. */
+const everyRead = ['customers.read', 'products.read', 'locations.read', 'inventory.read'] as const;
 
 export const matrix: Readonly<Record<string, Row>> = {
   'customers.create': {
@@ -212,6 +215,65 @@ export const matrix: Readonly<Record<string, Row>> = {
       [key]: '201',
     },
   },
+  'webhooks.create': {
+    route: 'POST /webhooks',
+    scope: 'webhooks.write',
+    ok: '201',
+    granted: everywhere('201'),
+    foreign: { [key]: '201' },
+  },
+  // The writes of these are of one's own; others' do not exist.
+  'webhooks.update': {
+    route: 'PATCH /webhooks/{id}',
+    scope: 'webhooks.write',
+    ok: '200',
+    granted: everywhere('200'),
+    foreign: { path: '404 not_found', [key]: '200' },
+  },
+  'webhooks.list': {
+    route: 'GET /webhooks',
+    scope: 'webhooks.read',
+    ok: '200',
+    granted: { asked: '200 none', another: '200 none', none: '200 none' },
+    foreign: { ...cursor },
+  },
+  'webhooks.get': {
+    route: 'GET /webhooks/{id}',
+    scope: 'webhooks.read',
+    ok: '200',
+    shown: { withAny: [everyRead], otherwise: '404 not_found' },
+    granted: { asked: '404 not_found', another: '404 not_found', none: '404 not_found' },
+    foreign: { path: '404 not_found' },
+  },
+  'webhooks.secret.get': {
+    route: 'GET /webhooks/{id}/secret',
+    scope: 'webhooks.write',
+    ok: '200',
+    granted: everywhere('200'),
+    foreign: { path: '404 not_found' },
+  },
+  'webhooks.deliveries.get': {
+    route: 'GET /webhooks/{id}/deliveries',
+    scope: 'webhooks.read',
+    ok: '200',
+    shown: { withAny: [everyRead], otherwise: '404 not_found' },
+    granted: { asked: '404 not_found', another: '404 not_found', none: '404 not_found' },
+    foreign: { path: '404 not_found' },
+  },
+  'webhooks.test': {
+    route: 'POST /webhooks/{id}/test',
+    scope: 'webhooks.write',
+    ok: '200',
+    granted: everywhere('200'),
+    foreign: { path: '404 not_found', [key]: '200' },
+  },
+  'webhooks.redeliver': {
+    route: 'POST /webhooks/{id}/redeliver',
+    scope: 'webhooks.write',
+    ok: '200',
+    granted: everywhere('200'),
+    foreign: { path: '404 not_found', [key]: '200' },
+  },
   // One's own operations need nothing. These are others', about customers, products and so on.
   'operations.list': {
     route: 'GET /operations',
@@ -223,6 +285,7 @@ export const matrix: Readonly<Record<string, Row>> = {
         ['operations.read', 'products.read'],
         ['operations.read', 'locations.read'],
         ['operations.read', 'inventory.read'],
+        ['operations.read', 'webhooks.read'],
       ],
       otherwise: '200 none',
     },

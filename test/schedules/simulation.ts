@@ -154,6 +154,7 @@ export class Simulation {
       id: '',
       body: bodyOf(asked),
       faults: [],
+      tokenScopes: null,
       ifMatch: undefined,
       keyHash: hash(keyName(asked)),
       fingerprint: fingerprintOf(asked),

@@ -24,6 +24,7 @@ export function operatorPrincipal(row: OperatorRow): Principal {
     kind: 'personal_access_token',
     application: null,
     scopes: new Set(scopes),
+    tokenScopes: null,
     locations: 'all',
     expiresAt: null,
     lastUsedAt: null,

@@ -37,6 +37,7 @@ function caller(rateLimit: RateLimit): Principal {
     kind: 'personal_access_token',
     application: null,
     scopes: new Set(),
+    tokenScopes: null,
     locations: 'all',
     expiresAt: null,
     lastUsedAt: null,

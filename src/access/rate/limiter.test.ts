@@ -60,6 +60,7 @@ function caller(
     kind: 'personal_access_token',
     application: null,
     scopes: new Set(),
+    tokenScopes: null,
     locations: 'all',
     expiresAt: null,
     lastUsedAt: null,

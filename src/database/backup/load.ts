@@ -157,6 +157,7 @@ async function load(
   // Deferred triggers would wait for the commit, and a table with a waiting trigger gets no key.
   await refusing('the backup', () => client.query('set constraints all immediate'));
   await renewJournals(client, tables);
+  await pauseWebhooks(client, tables);
   const broken: string[] = [];
   for (const key of keys) {
     if (!(await addForeignKey(client, key, acceptUnsound))) broken.push(`${key.table} ${key.name}`);
@@ -178,6 +179,22 @@ async function renewJournals(client: pg.Client, tables: readonly string[]): Prom
      from unnest($1::text[], $2::text[]) as r (merchant_id, id)
      where j.merchant_id = r.merchant_id`,
     [rows.map((row) => row.merchant_id), rows.map(() => mintId('jrn_'))],
+  );
+}
+
+/** A copy must not call the receivers of the original. Whoever restores for good resumes them. */
+async function pauseWebhooks(client: pg.Client, tables: readonly string[]): Promise<void> {
+  if (!tables.includes('webhooks')) return;
+  await client.query(
+    `update public.webhook_progress p
+     set epoch = p.epoch + 1, lease_holder = null, lease_ends_at = null
+     from public.webhooks w
+     where w.merchant_id = p.merchant_id and w.id = p.webhook_id and w.status = 'active'`,
+  );
+  await client.query(
+    `update public.webhooks set status = 'paused', pause_reason = 'restored',
+       version = version + 1, updated_at = now()
+     where status = 'active'`,
   );
 }
 

@@ -1,7 +1,7 @@
 // The OpenAPI 3.1 document, made from the contracts alone: what is validated, answered and tested
 // is what is published. A pure function, so that the committed file can be compared with it.
 
-import type { Contract } from '../../contract/contract.ts';
+import { type Contract, hasPathId } from '../../contract/contract.ts';
 import type { Endpoint } from '../../contract/endpoint.ts';
 import { scopes } from '../../resources.ts';
 import { addEnvelope, headers, sharedParameters } from './components.ts';
@@ -94,7 +94,7 @@ function usedParameters(contracts: readonly Contract[], schemas: SchemaComponent
     schemas,
   );
   const isUsed: Readonly<Record<string, boolean>> = {
-    Id: contracts.some((contract) => contract.path.includes('{id}')),
+    Id: contracts.some(hasPathId),
     KeyFilter: contracts.some((contract) => contract.kind === 'collection' && contract.keyFilter),
     IfMatch: contracts.some((contract) => methodOf(contract) === 'PATCH'),
     IfNoneMatch: contracts.some((contract) => contract.kind === 'member' && contract.etag),

@@ -1,7 +1,12 @@
 // One contract as one operation of the document: its parameters, its body, and every answer it can
 // give, with each status and code.
 
-import { type Contract, successStatus, type WriteContract } from '../../contract/contract.ts';
+import {
+  type Contract,
+  hasPathId,
+  successStatus,
+  type WriteContract,
+} from '../../contract/contract.ts';
 import { pageQuery } from '../../contract/page.ts';
 import { closed } from '../../contract/parse.ts';
 import { limits } from '../../core/limits.ts';
@@ -67,7 +72,7 @@ function descriptionOf(contract: Contract): string {
 
 function parametersOf(contract: Contract, schemas: SchemaComponents): (ParameterObject | Ref)[] {
   const parameters: (ParameterObject | Ref)[] = [];
-  if (contract.path.includes('{id}')) parameters.push(refTo('parameters', 'Id'));
+  if (hasPathId(contract)) parameters.push(refTo('parameters', 'Id'));
   if (contract.kind === 'collection') {
     const required = new Set<string>(contract.query.required ?? []);
     for (const [name, schema] of Object.entries(contract.query.properties)) {

@@ -2,7 +2,7 @@
 // refuses on its kind of route. The order is that of the problem table, so lists read the same
 // everywhere.
 
-import type { Contract } from '../../contract/contract.ts';
+import { type Contract, hasPathId } from '../../contract/contract.ts';
 import { type Detail, isRetryable, type ProblemCode, problemKinds } from '../../core/problem.ts';
 import { resources } from '../../resources.ts';
 
@@ -53,7 +53,7 @@ type Kind = (typeof problemKinds)[ProblemCode];
 function special(contract: Contract): ProblemCode[] {
   const codes: ProblemCode[] = [...contract.problems];
   // A member without a path ID is about the caller and always there.
-  if (contract.path.includes('{id}')) codes.push('not_found');
+  if (hasPathId(contract)) codes.push('not_found');
   if (contract.scope !== null) codes.push('insufficient_scope');
   if (contract.kind === 'collection') {
     if ((contract.query.required ?? []).length > 0) codes.push('missing_parameter');
