@@ -46,6 +46,7 @@ export const namesOfOne = [
     'list-products-br',
     'list-products-gzip',
     'list-levels',
+    'list-levels-as-of',
     'filter-levels',
     'list-movements',
   ],
@@ -126,7 +127,8 @@ export async function casesOfOne({ served, raw }: Pair): Promise<Case[]> {
   const { id: merchant, credential } = single(raw);
   const asked = { merchant, credential };
   const spread = adjustSpread(raw, raw.products);
-  const { products, levels, movements, product, movement } = await readsOf({ served, raw });
+  const reads = await readsOf({ served, raw });
+  const { products, levels, levelsAsOf, movements, product, movement } = reads;
   return [
     one('adjust-spread', `adjust, ${raw.products.toLocaleString('en')} levels`, spread),
     one('adjust-64', `adjust, ${fewLevels} levels`, adjustSpread(raw, fewLevels), {
@@ -157,6 +159,7 @@ export async function casesOfOne({ served, raw }: Pair): Promise<Case[]> {
       }),
     ),
     one('list-levels', 'list 50 levels', levels),
+    one('list-levels-as-of', 'list 50 levels as of a moment', levelsAsOf),
     one('filter-levels', 'levels of 100 products', await filteredLevels(raw)),
     one('list-movements', 'list 50 movements, newest first', movements),
     one('get-product', 'get product', product),
@@ -190,6 +193,10 @@ async function readsOf({ served, raw }: Pair) {
     request: get(`/inventory/levels?location_id={location}&limit=${pageSize}`),
     raw: await list('/inventory/levels', { location }),
   };
+  const levelsAsOf = {
+    request: get(`/inventory/levels?location_id={location}&as_of=now&limit=${pageSize}`),
+    raw: await list('/inventory/levels', { location, query: { as_of: 'now' } }),
+  };
   const movements = {
     request: get(`/inventory/movements?limit=${pageSize}`),
     raw: await list('/inventory/movements'),
@@ -210,7 +217,7 @@ async function readsOf({ served, raw }: Pair) {
       { constants: { prefix: raw.movementPrefix }, numbers: { v: raw.movements } },
     ),
   };
-  return { products, levels, movements, product, movement };
+  return { products, levels, levelsAsOf, movements, product, movement };
 }
 
 /** The cases of many merchants, each request by any of them. */

@@ -33,6 +33,7 @@ function questionsOf(group: MerchantGroup, middle: string): Record<string, PageQ
   const productAt = group.productPrefix + digits(some);
   const day = new Date(Date.now() - 86_400_000).toISOString();
   const now = new Date().toISOString();
+  const then = { as_of_position: String(some), journal: merchant };
   const all: Record<string, PageQuestion> = {};
   const add = (path: string, cases: Record<string, Partial<PageQuestion>>) => {
     for (const [name, more] of Object.entries(cases)) {
@@ -64,6 +65,7 @@ function questionsOf(group: MerchantGroup, middle: string): Record<string, PageQ
     'of 100 products': { location, query: { product_id: many } },
     'updated since': { location, query: { updated_after: day } },
     'updated just now': { location, query: { updated_after: now } },
+    'as of then': { location, query: then },
   });
   add('/products/{id}/levels', { '': { id: productAt } });
   add('/inventory/movements', {

@@ -41,6 +41,7 @@ function validValue({ name, schema }: Filter, at: TestMerchant): string {
   if (name.endsWith('position')) return '0';
   if (schema.format === 'date-time') return '2026-01-31T12:00:00Z';
   if (schema.format === 'email') return 'ada@example.com';
+  if (schema.format === 'moment') return 'now';
   return schema.enum?.[0] ?? 'something';
 }
 
@@ -238,7 +239,7 @@ describe.each(collections)('$name', (one) => {
 });
 
 function unusable({ schema }: Filter): string[] {
-  if (schema.format === 'date-time') {
+  if (schema.format === 'date-time' || schema.format === 'moment') {
     return ['', 'yesterday', '2026-01-31', '2026-02-30T00:00:00Z', '2026-01-31T12:00:00', '0'];
   }
   if (schema.enum !== undefined) return ['', 'nothing', schema.enum[0]?.toUpperCase() ?? ''];

@@ -36,6 +36,8 @@ export interface ListCall<Query> {
 
 export interface CollectionEndpoint<C extends CollectionContract = CollectionContract> {
   readonly contract: C;
+  /** Rules over several parameters that JSON Schema cannot say. */
+  check?(query: QueryOf<C>): readonly Detail[];
   run(reader: Reader, call: ListCall<QueryOf<C>>): Promise<Page<DataOf<C>>>;
 }
 

@@ -25,6 +25,7 @@ export const formats = {
       : { code: 'invalid_format', message: 'must be an E.164 number such as "+4930123456"' },
   'time-zone': timeZoneFault,
   'date-time': dateTimeFault,
+  moment: (text) => (text === 'now' ? undefined : momentFault(text)),
 } as const satisfies Record<string, Check>;
 
 export type Format = keyof typeof formats;
@@ -107,17 +108,23 @@ function dateTimeFault(text: string): Fault | undefined {
       };
 }
 
+function momentFault(text: string): Fault | undefined {
+  const fault = dateTimeFault(text);
+  return fault && { ...fault, message: fault.message.replace('be', 'be "now" or') };
+}
+
 const earliest = Date.parse('0001-01-01T00:00:00.000Z');
 const latest = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
  * A time that the format accepts, as the database takes it: in UTC, within its years (it refuses
- * offsets from 16 hours on), rounded up to the milliseconds that rows have, which leaves both "at
- * or after" and "before" exact.
+ * offsets from 16 hours on), rounded to the milliseconds that rows have: up, which leaves both "at
+ * or after" and "before" exact, or down, which leaves "at or before" exact.
  */
-export function utcTime(text: string): string {
+export function utcTime(text: string, rounded: 'up' | 'down' = 'up'): string {
   const beyondMilliseconds = /\.\d{3}(\d+)/.exec(text)?.[1] ?? '';
-  const time = Date.parse(text) + (/[1-9]/.test(beyondMilliseconds) ? 1 : 0);
+  const isUp = rounded === 'up' && /[1-9]/.test(beyondMilliseconds);
+  const time = Date.parse(text) + (isUp ? 1 : 0);
   return new Date(Math.min(Math.max(time, earliest), latest)).toISOString();
 }
 

@@ -159,10 +159,15 @@ export class QueryParser {
   #inUtc(query: Record<string, unknown>): Record<string, unknown> {
     const members = Object.entries(query).map(([name, value]) => [
       name,
-      this.#properties[name]?.format === 'date-time' ? utcTime(String(value)) : value,
+      timeOf(this.#properties[name]?.format, value),
     ]);
     return Object.fromEntries(members);
   }
+}
+
+function timeOf(format: string | undefined, value: unknown): unknown {
+  if (format === 'date-time') return utcTime(String(value));
+  return format === 'moment' && value !== 'now' ? utcTime(String(value), 'down') : value;
 }
 
 /** Only plain decimal digits are an integer here: not 1e2, not +1, not Arabic-Indic digits. */

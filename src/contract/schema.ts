@@ -50,6 +50,10 @@ export const idIn = (prefix: IdPrefix, description: string) =>
 export const Timestamp = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2026-01-31T12:00:00.000Z'] });
 
+/** A time that has passed, or the present. */
+export const Moment = (description: string) =>
+  Type.String({ format: 'moment', description, examples: ['2026-01-31T12:00:00.000Z', 'now'] });
+
 /** A place in a journal: a text, because it may outgrow what a JSON number holds exactly. */
 export const Position = (description: string) =>
   Type.String({ pattern: '^(0|[1-9][0-9]{0,17})$', description, examples: ['42'] });

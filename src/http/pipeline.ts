@@ -80,8 +80,10 @@ const checks: Readonly<Record<string, Check>> = {
   body({ asked }) {
     said(asked.body);
   },
-  query({ asked }) {
-    said(asked.query);
+  query({ asked, endpoint }) {
+    const query = said(asked.query);
+    const details = isCollection(endpoint) ? (endpoint.check?.(query) ?? []) : [];
+    if (details.length > 0) throw new Problem('invalid_parameter', { details });
   },
   cursor(one) {
     one.after = openCursor(one);

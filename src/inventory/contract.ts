@@ -7,6 +7,7 @@ import type { Resource } from '../contract/resource.ts';
 import {
   id,
   idIn,
+  Moment,
   nullable,
   oneOf,
   Position,
@@ -153,20 +154,54 @@ const Adjustment = Type.Object(
   { $id: 'InventoryAdjustment', description: 'The movement, with the level as it is now.' },
 );
 
+const asOf = {
+  as_of_position: Type.Optional(
+    Position(
+      'The levels after the operation at this place in the journal. Needs `journal`, unless 0.',
+    ),
+  ),
+  as_of: Type.Optional(
+    Moment(
+      'The levels at this time, at least 5 seconds ago; or `now`: at the end of the journal, as ' +
+        'it is when the first page is asked for.',
+    ),
+  ),
+  journal: Type.Optional(
+    idIn('jrn_', 'The journal of that position, as it came with it. Another one is refused.'),
+  ),
+};
+
+const asOfText =
+  'With `as_of_position` or `as_of` all pages show one moment of the journal, which ' +
+  '`meta.as_of_position` and `meta.journal` name, whatever is written meanwhile. A page may then ' +
+  'have fewer levels than `limit`, or none, and a cursor.';
+
+const asOfMeta = {
+  name: 'LevelPageMeta',
+  members: {
+    as_of_position: Type.Optional(Position('The levels are those after this operation.')),
+    journal: Type.Optional(id('jrn_', 'The journal of that position.')),
+  },
+};
+
 export const listLevels = collection({
   resource: inventory,
   name: 'inventory.levels.list',
   path: '/inventory/levels',
   summary: 'List the levels at a location',
-  description: 'By product ID. A pair that never moved is not listed and counts as 0.',
+  description: `By product ID. A pair that never moved is not listed and counts as 0. ${asOfText}`,
   scope: 'inventory.read',
   query: Type.Object({
     location_id: idIn('loc_', 'The location; it must be granted.'),
     product_id: Type.Optional(productFilter),
-    updated_after: Type.Optional(Timestamp('Only levels that changed at or after this.')),
+    updated_after: Type.Optional(
+      Timestamp('Only levels that changed at or after this. Not with `as_of` or `as_of_position`.'),
+    ),
+    ...asOf,
   }),
   data: Level,
-  problems: ['location_not_granted'],
+  meta: asOfMeta,
+  problems: ['location_not_granted', 'missing_parameter', 'journal_mismatch'],
 });
 
 export const listMovements = collection({
@@ -218,11 +253,12 @@ export const listProductLevels = collection({
   name: 'products.levels.list',
   path: '/products/{id}/levels',
   summary: 'Find where a product is',
-  description: "The product's levels at the granted locations, by location ID.",
+  description: `The product's levels at the granted locations, by location ID. ${asOfText}`,
   scope: 'inventory.read',
-  query: Type.Object({}),
+  query: Type.Object(asOf),
   data: Level,
-  problems: ['not_found'],
+  meta: asOfMeta,
+  problems: ['not_found', 'missing_parameter', 'journal_mismatch'],
 });
 
 export const adjustInventory = write({

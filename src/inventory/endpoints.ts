@@ -28,6 +28,8 @@ import {
   type MovementRow,
   type ProductRow,
 } from './adjust.ts';
+import { isAsOf, type MomentQuery, momentFaults, pageAsOf } from './as-of.ts';
+import { listLevelsAsOf, listProductLevelsAsOf } from './as-of-store.ts';
 import * as contract from './contract.ts';
 import * as read from './read-store.ts';
 import * as store from './store.ts';
@@ -106,13 +108,27 @@ async function boundsOf(
 
 const listLevels: CollectionEndpoint<typeof contract.listLevels> = {
   contract: contract.listLevels,
+  check: momentFaults,
   async run(reader, { principal, location, query, page }) {
     if (location === undefined) throw new Problem('location_not_granted');
+    const { merchant } = principal;
+    const products = query.product_id;
+    if (isAsOf(query)) {
+      const walk = { merchant, location, products, limit: fetchSize(page) };
+      return pageAsOf(
+        reader,
+        merchant,
+        { query, page },
+        (to) => listLevelsAsOf({ ...walk, ...to }),
+        { key: 'product_id', present: presentLevel },
+      );
+    }
+    await requireJournal(reader, merchant, query);
     const answer = await reader.query(
       read.listLevels({
-        merchant: principal.merchant,
+        merchant,
         location,
-        products: query.product_id,
+        products,
         updatedAfter: query.updated_after,
         after: page.after,
         limit: fetchSize(page),
@@ -124,18 +140,36 @@ const listLevels: CollectionEndpoint<typeof contract.listLevels> = {
 
 const listProductLevels: CollectionEndpoint<typeof contract.listProductLevels> = {
   contract: contract.listProductLevels,
-  async run(reader, { principal, id, page }) {
+  check: momentFaults,
+  async run(reader, { principal, id, query, page }) {
     const { merchant } = principal;
     const [product] = await reader.query(productExists(merchant, id));
     if (product === undefined) throw new Problem('not_found');
     const locations = locationsOf(principal);
     const limit = fetchSize(page);
+    if (isAsOf(query)) {
+      const walk = { merchant, product: id, locations, limit };
+      return pageAsOf(
+        reader,
+        merchant,
+        { query, page },
+        (to) => listProductLevelsAsOf({ ...walk, ...to }),
+        { key: 'location_id', present: presentLevel },
+      );
+    }
+    await requireJournal(reader, merchant, query);
     const answer = await reader.query(
       read.listProductLevels({ merchant, product: id, locations, after: page.after, limit }),
     );
     return takePage(rowsOf(answer), page, (row) => row.location_id, presentLevel);
   },
 };
+
+/** Who names a journal learns that a restore has renewed it, also without a position. */
+async function requireJournal(reader: Reader, merchant: MerchantId, { journal }: MomentQuery) {
+  if (journal === undefined) return;
+  await journalOf(reader, merchant, { parameter: 'as_of_position', position: undefined, journal });
+}
 
 export const inventoryEndpoints: readonly Endpoint[] = [
   listLevels,

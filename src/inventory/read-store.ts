@@ -22,7 +22,7 @@ const movementNames = [
 const levelColumns = `v.product_id, v.location_id, v.quantity::text as quantity, v.sequence,
   v.last_movement_id, v.updated_at`;
 
-const levelNames = [
+export const levelNames = [
   ...['product_id', 'location_id', 'quantity', 'sequence', 'last_movement_id', 'updated_at'],
 ];
 

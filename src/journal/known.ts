@@ -3,7 +3,7 @@
 import type { MerchantId } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
 import type { Reader } from '../core/statement.ts';
-import { findJournal } from './store.ts';
+import { findJournal, type Journal } from './store.ts';
 
 /** What a query says of a place in the journal. */
 export interface NamedPosition {
@@ -21,12 +21,21 @@ export interface NamedPosition {
 export async function journalOf(
   reader: Reader,
   merchant: MerchantId,
-  { parameter, position = '0', journal }: NamedPosition,
-): Promise<{ readonly id: string; readonly last: number }> {
+  named: NamedPosition,
+): Promise<Journal> {
   const [found] = await reader.query(findJournal(merchant));
   if (found === undefined) throw new Error(`${merchant} has no journal`);
+  requireKnown(found, named);
+  return found;
+}
+
+/** The same of a journal that was read already. @throws Problem, the same */
+export function requireKnown(
+  found: Journal,
+  { parameter, position = '0', journal }: NamedPosition,
+): void {
   if (journal === undefined) {
-    if (position === '0') return found;
+    if (position === '0') return;
     const message = `is required with ${parameter}`;
     throw new Problem('missing_parameter', {
       details: [{ field: 'query.journal', code: 'required', message }],
@@ -34,10 +43,9 @@ export async function journalOf(
   }
   if (journal !== found.id) throw mismatch('journal', 'is not the journal of this merchant');
   if (Number(position) > found.last) throw mismatch(parameter, 'is beyond the end of the journal');
-  return found;
 }
 
-function mismatch(parameter: string, message: string): Problem {
+export function mismatch(parameter: string, message: string): Problem {
   return new Problem('journal_mismatch', {
     details: [{ field: `query.${parameter}`, code: 'journal_mismatch', message }],
   });

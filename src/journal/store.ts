@@ -3,6 +3,7 @@
 // position of each: it sees what has committed before the lock was had, and nobody adds more. So
 // positions have no gaps, and whoever sees a position sees all before it.
 
+import { limits } from '../core/limits.ts';
 import type { MerchantId } from '../core/principal.ts';
 import { pendingTime, type SetStatement, type Statement } from '../core/statement.ts';
 
@@ -58,19 +59,40 @@ export function placedAt<Row extends object>(row: Row, { last, moment }: Journal
 }
 
 /** A journal, and the last position in it that has committed: 0 when there is none. */
-export function findJournal(merchant: MerchantId): Statement<{ id: string; last: number }> {
+export interface Journal {
+  readonly id: string;
+  readonly last: number;
+}
+
+/** That of the merchant `$1`, also as a part of statements. */
+export const journalOfMerchant = `
+  select j.id, coalesce(o.position, 0) as last from journals j
+  left join lateral (
+    select o.merchant_id, o.position from operations o
+    where (o.merchant_id, o.position) <= (j.merchant_id, 9223372036854775807)
+      and o.position is not null
+    order by o.merchant_id desc, o.position desc
+    limit 1) o on o.merchant_id = j.merchant_id
+  where j.merchant_id = $1`;
+
+export function findJournal(merchant: MerchantId): Statement<Journal> {
+  return { name: 'find_journal', text: journalOfMerchant, values: [merchant] };
+}
+
+/**
+ * Whether all that has a time up to this one (RFC 3339) can be seen by the statement after this
+ * one. Who saves reads the time under the lock of the journal, at the beginning of the statement
+ * that saves. That statement ends within 3 s, and COMMIT, sent with it, begins within 1 s more, or
+ * the database ends the transaction. What remains: a COMMIT that takes longer than the fifth second
+ * to reach the disk, and a database clock that is set back by seconds while nothing is saved. What
+ * they commit is missing from an answer that was given before, and in the next one.
+ */
+export function hasSettled(time: string): Statement<{ has_settled: boolean }> {
   return {
-    name: 'find_journal',
-    text: `
-      select j.id, coalesce(o.position, 0) as last from journals j
-      left join lateral (
-        select o.merchant_id, o.position from operations o
-        where (o.merchant_id, o.position) <= (j.merchant_id, 9223372036854775807)
-          and o.position is not null
-        order by o.merchant_id desc, o.position desc
-        limit 1) o on o.merchant_id = j.merchant_id
-      where j.merchant_id = $1`,
-    values: [merchant],
+    name: 'has_settled',
+    text: `select $1::timestamptz
+      <= clock_timestamp() - ${limits.asOfAge} * interval '1 millisecond' as has_settled`,
+    values: [time],
   };
 }
 

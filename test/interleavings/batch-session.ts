@@ -8,6 +8,7 @@ import { mintId } from '../../src/core/id.ts';
 import { limits } from '../../src/core/limits.ts';
 import type { Actor, MerchantId } from '../../src/core/principal.ts';
 import { Problem } from '../../src/core/problem.ts';
+import { customerCommands } from '../../src/customers/endpoints.ts';
 import { connectDatabase, type Database } from '../../src/database/connect.ts';
 import { fingerprint, hashKey } from '../../src/operations/fingerprint.ts';
 import { settleBatch } from '../../src/operations/recover.ts';
@@ -17,10 +18,12 @@ import { type Halts, Session, stepped } from './session.ts';
 
 /** One write of a batch. */
 export interface Order {
-  readonly type: 'inventory.adjust' | 'locations.update' | 'products.update';
+  readonly type: 'customers.erase' | 'inventory.adjust' | 'locations.update' | 'products.update';
   readonly key: string;
   /** The path ID of an update. */
   readonly id?: string;
+  /** Of another merchant than the node's own. */
+  readonly owner?: GivenCredential;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
@@ -58,7 +61,7 @@ export class BatchNode {
     const session = new Session(name, halts);
     this.#session = session;
     const outcomes = new Map<Write, string>();
-    const writes = orders.map((order) => writeOf(order, this.#owner));
+    const writes = orders.map((order) => writeOf(order, order.owner ?? this.#owner));
     const done = session.run(() =>
       settleBatch(this.#database.writer, writes, (write, result) => {
         if (result === 'alone' || result instanceof Problem) {
@@ -68,12 +71,13 @@ export class BatchNode {
       }),
     );
     const outcome = () => done.then(() => writes.map((one) => outcomes.get(one)).join());
-    return { session, outcome };
+    return { session, outcome, operations: writes.map(({ operationId }) => operationId) };
   }
 }
 
 function writeOf({ type, key, id = '', body }: Order, owner: GivenCredential): Write {
-  const endpoint = endpoints.find(({ contract }) => contract.name === type) as AnyWriteEndpoint;
+  const known = [...endpoints, ...customerCommands];
+  const endpoint = known.find(({ contract }) => contract.name === type) as AnyWriteEndpoint;
   const actor: Actor = {
     credential_id: owner.id,
     kind: 'personal_access_token',

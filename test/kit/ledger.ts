@@ -72,6 +72,32 @@ const parts: readonly {
   },
 ];
 
+/**
+ * Moves the times of all that has happened at merchants back. As the owner, and without triggers:
+ * for all others it never changes.
+ */
+export async function ageLedger(
+  db: TestDatabase,
+  merchants: readonly string[],
+  milliseconds: number,
+): Promise<void> {
+  const session = await db.session();
+  await session.query("begin; set local session_replication_role = 'replica'");
+  for (const [table, time] of [
+    ['operations', 'created_at'],
+    ['inventory_movements', 'recorded_at'],
+    ['inventory_levels', 'updated_at'],
+  ]) {
+    await session.query(
+      `update ${table} set ${time} = ${time} - $2 * interval '1 millisecond'
+       where merchant_id = any ($1)`,
+      [merchants, milliseconds],
+    );
+  }
+  await session.query('commit');
+  await session.end();
+}
+
 /** What `tallybook verify` finds. */
 export async function ledgerDifferences({ serviceUrl }: Pick<TestDatabase, 'serviceUrl'>) {
   const database = connectDatabase({ url: serviceUrl, writers: 1 });

@@ -170,14 +170,15 @@ function perform(world: World, verdict: Verdict & { kind: 'done' }, exchange: Ex
   const before =
     caller.credential.merchant[noun === 'inventory' ? 'movements' : (noun as Noun)].get(id);
   const { merchant } = caller.credential;
-  const data = verdict.does({ id, at, operation, position: String(merchant.journal.last + 1) });
+  const next = String(merchant.journal.times.length + 1);
+  const data = verdict.does({ id, at, operation, position: next });
   const isChanged = data !== before;
   if (isChanged) {
     expectWithin(span, at);
     expect(meta.journal).toMatch(/^jrn_/);
     merchant.journal.id ||= meta.journal;
   }
-  return { resource: id, operation, position: isChanged ? nextPosition(merchant) : null, data };
+  return { resource: id, operation, position: isChanged ? nextPosition(merchant, at) : null, data };
 }
 
 function bind(

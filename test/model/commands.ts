@@ -24,6 +24,9 @@ export interface DefiniteAnswer extends Answer {
   readonly isRetry: boolean;
 }
 
+/** In milliseconds: more than any run takes. */
+export const agedBy = 3_600_000;
+
 /** The service. */
 export interface Real {
   send(caller: Caller, method: string, path: string, request?: Request): Promise<DefiniteAnswer>;
@@ -32,6 +35,8 @@ export interface Real {
   newMerchant(name: string): Promise<string>;
   /** Erases a customer. Its operation: what only the service knows of it. */
   erase(merchant: string, customer: string): Promise<JsonObject>;
+  /** Moves the times of what happened at merchants back by `agedBy`. */
+  age(merchants: readonly string[]): Promise<void>;
   /** Closes the service and opens it again, on the same database. */
   restart(): Promise<void>;
   /** Ends every connection of the service with its database, from the database's side. */

@@ -14,6 +14,7 @@ import {
   skus,
   spoilsOf,
 } from '../kit/bodies.ts';
+import { agedBy } from './commands.ts';
 import { isChange, nounOf } from './rules.ts';
 import {
   type Caller,
@@ -153,7 +154,9 @@ export function listOf(world: World, { merchant }: Credential, draft: ListDraft)
     filterValue(world, merchant, name, filter, n),
   ]);
   const id = name === 'product levels' ? idOf(world, merchant, 'products', draft.which) : '';
-  return { name, id, query: [...type, ...query], ...(sent && { key: sent.key }) };
+  const isPlace = query.some(([filter]) => filter.endsWith('_position'));
+  const journal: [string, string][] = isPlace ? [['journal', merchant.journal.id ?? '']] : [];
+  return { name, id, query: [...type, ...query, ...journal], ...(sent && { key: sent.key }) };
 }
 
 function filterValue(
@@ -185,6 +188,13 @@ function filterValue(
   if (filter === 'location_id') return idOf(world, merchant, 'locations', n);
   if (filter === 'product_id') return idOf(world, merchant, 'products', n);
   if (filter === 'operation_id') return pick([...merchant.operations.keys()], [], n);
+  const { times: moments } = merchant.journal;
+  if (filter.endsWith('_position'))
+    return String(n >= 90 ? moments.length + 1 : n % moments.length);
+  if (filter === 'as_of') {
+    const aged = moments.filter((at) => Date.parse(at) < Date.now() - agedBy / 2);
+    return n % 3 === 0 ? 'now' : (aged[n % aged.length] ?? '2020-01-31T12:00:00.000Z');
+  }
   const times = timesOf(merchant, list);
   return times[n % times.length] ?? '2026-01-31T12:00:00.000Z';
 }

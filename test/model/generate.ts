@@ -97,8 +97,8 @@ const filtersOf: Readonly<Record<List['name'], readonly string[]>> = {
   customers: ['email', 'external_id', 'status', 'updated_after', 'q'],
   products: ['sku', 'barcode', 'external_id', 'status', 'updated_after', 'q'],
   locations: ['status', 'code'],
-  levels: ['updated_after'],
-  'product levels': [],
+  levels: ['updated_after', 'as_of', 'as_of_position'],
+  'product levels': ['as_of', 'as_of_position'],
   movements: [
     'location_id',
     'reason',
@@ -106,6 +106,7 @@ const filtersOf: Readonly<Record<List['name'], readonly string[]>> = {
     'recorded_after',
     'recorded_before',
     'order',
+    'after_position',
   ],
   operations: ['type', 'status'],
 };
@@ -139,6 +140,18 @@ const lists = fc
       },
       plain,
     ),
+  )
+  .map(reads.list);
+
+const moments = fc
+  .record(
+    {
+      name: fc.constantFrom('levels' as const, 'levels' as const, 'product levels' as const),
+      filters: fc.tuple(fc.tuple(fc.constantFrom('as_of', 'as_of_position'), number)),
+      key: fc.constant(null),
+      ...turning,
+    },
+    plain,
   )
   .map(reads.list);
 
@@ -186,11 +199,13 @@ export const anyCommand: fc.Arbitrary<does.Command> = fc.oneof(
   { weight: 18, arbitrary: writes(changes) },
   { weight: 30, arbitrary: replays },
   { weight: 18, arbitrary: lists },
+  { weight: 9, arbitrary: moments },
   { weight: 9, arbitrary: goesOn },
   { weight: 9, arbitrary: gets },
   { weight: 12, arbitrary: access },
   { weight: 3, arbitrary: anyBroken },
   { weight: 3, arbitrary: fc.record({ by: anybody }, plain).map(does.self) },
+  { weight: 3, arbitrary: fc.constant(null).map(operator.age) },
   { weight: 1, arbitrary: fc.constant(null).map(does.restart) },
 );
 

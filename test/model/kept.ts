@@ -6,7 +6,7 @@ import type { JsonObject } from '../../src/contract/json.ts';
 import { defaults } from '../kit/bodies.ts';
 import { type Command, type ReplayDraft, replay, restart, write } from './commands.ts';
 import type { Draft, WriteDraft } from './drafts.ts';
-import { erase, grant, rescope, revoke, rotate } from './operator.ts';
+import { age, erase, grant, rescope, revoke, rotate } from './operator.ts';
 import { goOn, list } from './pages.ts';
 
 const send = (by: number, what: Draft, more: Partial<WriteDraft> = {}): Command =>
@@ -34,6 +34,17 @@ const change = (body: JsonObject): Draft => ({
 
 const again = (which: number, more: Partial<ReplayDraft> = {}): Command =>
   replay({ which, how: 'same', member: 0, by: 0, ...more });
+
+const asOf = (filter: string, n: number): Command =>
+  list({
+    by: 0,
+    name: 'levels',
+    which: 0,
+    filters: [[filter, n]],
+    key: null,
+    limits: [1],
+    pages: 1,
+  });
 
 const five = 500_000;
 const seven = 700_000;
@@ -110,6 +121,21 @@ export const kept: readonly { readonly name: string; readonly commands: readonly
       send(0, { kind: 'create', noun: 'products', body: { ...defaults.products, name: 'Oats' } }),
       list({ by: 0, name: 'products', which: 0, filters: [], key: null, limits: [3], pages: 1 }),
       goOn({ by: 0, which: 0, limits: [2], pages: 9 }),
+    ],
+  },
+  {
+    name: 'levels as of a moment stay what they were, whatever is written between the pages',
+    commands: [
+      send(0, set(five)),
+      send(0, set(five, { product: 1 })),
+      ...['as_of', 'as_of_position'].map((filter) => asOf(filter, 9)),
+      send(0, set(seven)),
+      send(0, set(seven, { product: 1 })),
+      ...[0, 1].map((which) => goOn({ by: 0, which, limits: [1], pages: 9 })),
+      erase({ merchant: 0, which: 0 }),
+      erase({ merchant: 0, which: 0 }),
+      age(),
+      ...[6, 7, 8, 9, 10, 11, 12].flatMap((n) => [asOf('as_of', n), asOf('as_of_position', n)]),
     ],
   },
 ];

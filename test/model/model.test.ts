@@ -81,7 +81,13 @@ const expected = [
   'list levels first page',
   'list levels location_not_granted',
   'list product levels first page',
+  'list levels as of the past',
+  'list levels as of the present',
+  'list product levels as of the past',
+  'list levels invalid_parameter',
+  'list levels journal_mismatch',
   'a foreign cursor',
   'restart',
   'severed',
+  'aged',
 ];

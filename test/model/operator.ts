@@ -10,7 +10,7 @@ import {
   rotateToken,
 } from '../../src/access/operator/credentials.ts';
 import type { MerchantId, Scope } from '../../src/core/principal.ts';
-import { type Command, command } from './commands.ts';
+import { agedBy, type Command, command } from './commands.ts';
 import { type Credential, type Merchant, newMerchant, nextPosition, type World } from './world.ts';
 
 /** Numbers name locations of the merchant. */
@@ -82,8 +82,9 @@ export const erase = (draft: { merchant: number; which: number }): Command =>
     const row = rows[draft.which % rows.length];
     if (merchant === undefined || row === undefined) return;
     const id = String(row.id);
-    const operation = await erase(merchant.id, id);
-    const position = merchant.erased.has(id) ? null : nextPosition(merchant);
+    const { created_at, ...operation } = await erase(merchant.id, id);
+    const isDone = merchant.erased.has(id);
+    const position = isDone ? null : nextPosition(merchant, String(created_at));
     expect(operation.position).toBe(position);
     merchant.operations.set(String(operation.id), {
       ...operation,
@@ -97,6 +98,27 @@ export const erase = (draft: { merchant: number; which: number }): Command =>
     merchant.erased.add(id);
     // Another one may have it now.
     merchant.customers.set(id, { ...row, external_id: null });
+  });
+
+/** Lets so much time pass for all that has happened that levels can be asked for by it. */
+export const age = (): Command =>
+  command('age', {}, async (world, { age }) => {
+    await age(world.merchants.map(({ id }) => id));
+    const earlier = (at: unknown) => new Date(Date.parse(String(at)) - agedBy).toISOString();
+    world.begun -= agedBy;
+    for (const { journal, movements, levels, operations } of world.merchants) {
+      for (const [n, at] of journal.times.entries()) journal.times[n] = earlier(at);
+      for (const [rows, member] of [
+        [movements, 'recorded_at'],
+        [levels, 'updated_at'],
+        [operations, 'created_at'],
+      ] as const) {
+        for (const [id, row] of rows) {
+          const at = row[member] === null ? null : earlier(row[member]);
+          rows.set(id, { ...row, [member]: at });
+        }
+      }
+    }
   });
 
 function liveCredential({ credentials }: World, n: number): Credential | undefined {

@@ -6,8 +6,8 @@ import { adoptTimes, plain, readAnswer, refusalAnswer } from './answers.ts';
 import { type Command, command, type Real } from './commands.ts';
 import { callerOf, type ListDraft, listOf } from './drafts.ts';
 import { refusalOfCaller } from './rules.ts';
-import { entries, following, scopes, sortKey } from './views.ts';
-import type { Caller, List, World } from './world.ts';
+import { entries, following, metaOf, momentOf, scopes, sortKey } from './views.ts';
+import type { Caller, List, Merchant, World } from './world.ts';
 
 export const list = (
   draft: ListDraft & { by: number; limits: readonly number[]; pages: number },
@@ -47,14 +47,17 @@ interface Reading {
   readonly pages: number;
   readonly after?: string;
   readonly cursor?: string;
+  readonly moment?: number | undefined;
 }
 
 async function turnPages(world: World, real: Real, reading: Reading): Promise<void> {
   const { caller, list: wanted, limits, pages } = reading;
+  const { merchant } = caller.credential;
   let { after, cursor } = reading;
+  const moment = cursor === undefined ? momentOf(merchant, wanted) : reading.moment;
   for (let page = 0; page < pages; page += 1) {
     const limit = limits[page % limits.length] ?? 50;
-    const { refusal, value } = entries(world, caller, wanted);
+    const { refusal, value } = entries(world, caller, wanted, moment);
     const answer = await ask(real, caller, wanted, limit, cursor);
     if (refusal !== undefined) {
       expect(plain(answer)).toEqual(refusalAnswer(refusal));
@@ -67,16 +70,21 @@ async function turnPages(world: World, real: Real, reading: Reading): Promise<vo
     expect(plain(answer)).toEqual(readAnswer(rows));
     const last = rows.at(-1);
     const hasMore = rest.length > limit && last !== undefined;
-    expect('next_cursor' in answer.body.meta, 'there is a next cursor').toBe(hasMore);
+    const { request_id: _, next_cursor, ...meta } = answer.body.meta;
+    expect(next_cursor !== undefined, 'there is a next cursor').toBe(hasMore);
+    expect(meta).toEqual(metaOf(merchant, wanted, { rows, moment }));
+    if (moment !== undefined) real.note(`list ${wanted.name} as of ${past(merchant, moment)}`);
     real.note(`list ${wanted.name} ${page === 0 && cursor === undefined ? 'first' : 'next'} page`);
     if (!hasMore) return;
     after = sortKey(wanted, last);
     cursor = answer.body.meta.next_cursor;
   }
   if (after === undefined || cursor === undefined) return;
-  const { merchant } = caller.credential;
-  world.bookmarks.push({ merchant, list: wanted, after, cursor });
+  world.bookmarks.push({ merchant, list: wanted, after, cursor, moment });
 }
+
+const past = ({ journal }: Merchant, moment: number) =>
+  moment === journal.times.length ? 'the present' : 'the past';
 
 function ask(real: Real, caller: Caller, wanted: List, limit: number, cursor?: string) {
   const query = new URLSearchParams([...wanted.query] as [string, string][]);

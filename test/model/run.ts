@@ -15,7 +15,8 @@ import { verifyLedger } from '../../src/inventory/verify.ts';
 import { createTestDatabase, withoutLimits } from '../kit/database.ts';
 import { startNode, testSecret } from '../kit/environment.ts';
 import { Given } from '../kit/given.ts';
-import type { Command, Real } from './commands.ts';
+import { ageLedger } from '../kit/ledger.ts';
+import { agedBy, type Command, type Real } from './commands.ts';
 import { anyCommand, closing, opening } from './generate.ts';
 import { newWorld, type World } from './world.ts';
 
@@ -82,6 +83,10 @@ export async function openService(): Promise<OpenedService> {
     },
     newMerchant: (name) => given.merchant(name),
     erase: (merchant, id) => erase(database, merchant, id),
+    age: async (merchants) => {
+      await ageLedger(db, merchants, agedBy);
+      note('aged');
+    },
     restart: async () => {
       await node.stop();
       node = await startNode(db.serviceUrl);
@@ -106,8 +111,8 @@ async function erase(database: Database, merchant: string, id: string): Promise<
       const answer = await performAsOperator(merchant, 'customers.erase', {}, { id, key });
       const [operation] = await database.reader.query<JsonObject>({
         name: '',
-        text: `select id, credential_id, request_id, position::text from operations
-          where id = $1`,
+        text: `select id, credential_id, request_id, position::text, created_at
+          from operations where id = $1`,
         values: [answer.operationId],
       });
       if (operation === undefined) throw new Error(`${answer.operationId} is gone`);

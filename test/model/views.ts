@@ -3,7 +3,14 @@
 
 import type { JsonObject } from '../../src/contract/json.ts';
 import { erased, notFound, notGranted, type Refusal, refusalOfCaller } from './rules.ts';
-import { type Caller, type Credential, type List, reaches, type World } from './world.ts';
+import {
+  type Caller,
+  type Credential,
+  type List,
+  type Merchant,
+  reaches,
+  type World,
+} from './world.ts';
 
 export type View<T> =
   | { readonly refusal: Refusal; readonly value?: never }
@@ -20,11 +27,16 @@ export const scopes = {
   operations: null,
 } as const;
 
-/** All entries of a list, before they are cut into pages. */
-export function entries(world: World, caller: Caller, list: List): View<JsonObject[]> {
+/** All entries of a list, before they are cut into pages. `moment`: of a walk that has begun. */
+export function entries(
+  world: World,
+  caller: Caller,
+  list: List,
+  moment: number | undefined,
+): View<JsonObject[]> {
   const { credential } = caller;
   const { merchant } = credential;
-  const refusal = refusalOfCaller(caller, scopes[list.name]);
+  const refusal = refusalOfCaller(caller, scopes[list.name]) ?? refusalOfMoments(list);
   if (refusal !== undefined) return { refusal };
   const location = valuesOf(list, 'location_id')[0];
   const isGranted =
@@ -33,10 +45,67 @@ export function entries(world: World, caller: Caller, list: List): View<JsonObje
   if (list.name === 'product levels' && !merchant.products.has(list.id)) {
     return { refusal: notFound };
   }
-  const value = visible(world, credential, list)
+  const beyond = refusalOfPlace(merchant, list);
+  if (beyond !== undefined) return { refusal: beyond };
+  const value = visible(world, credential, list, moment)
     .filter((row) => matches(row, list))
     .sort((a, b) => (sortKey(list, a) < sortKey(list, b) ? -1 : 1));
   return { value: isDescending(list) ? value.reverse() : value };
+}
+
+/** Of the names of a moment, and of what only the present has, one at most is asked by. */
+function refusalOfMoments(list: List): Refusal | undefined {
+  const code = 'value_not_allowed';
+  const details = ['as_of', 'as_of_position', 'updated_after']
+    .filter((name) => valuesOf(list, name).length > 0)
+    .map((name) => ({ field: `query.${name}`, code }));
+  const isOne = details.length < 2 || details[0]?.field === 'query.updated_after';
+  return isOne ? undefined : { status: 400, code: 'invalid_parameter', details };
+}
+
+/** A position that nothing has yet is not one of the journal. */
+function refusalOfPlace({ journal }: Merchant, list: List): Refusal | undefined {
+  const code = 'journal_mismatch';
+  const beyond = ['as_of_position', 'after_position'].find((name) =>
+    valuesOf(list, name).some((value) => Number(value) > journal.times.length),
+  );
+  const details = [{ field: `query.${beyond}`, code }];
+  return beyond === undefined ? undefined : { status: 400, code, details };
+}
+
+/** The position that a list of levels shows, if it is as of a moment. */
+export function momentOf({ journal }: Merchant, list: List): number | undefined {
+  const [position] = valuesOf(list, 'as_of_position');
+  const [time] = valuesOf(list, 'as_of');
+  if (position !== undefined) return Number(position);
+  if (time === undefined || time === 'now') return time && journal.times.length;
+  return journal.times.filter((at) => at <= time).length;
+}
+
+/** What a page of movements or levels says of itself. */
+export function metaOf(
+  { journal }: Merchant,
+  list: List,
+  { rows, moment }: { rows: readonly JsonObject[]; moment: number | undefined },
+) {
+  if (moment !== undefined) return { as_of_position: String(moment), journal: journal.id };
+  if (list.name !== 'movements' || valuesOf(list, 'order')[0] !== 'asc') return {};
+  const through_position = rows.at(-1)?.position ?? valuesOf(list, 'after_position')[0] ?? '0';
+  return { through_position, journal: journal.id };
+}
+
+/** What the movements up to a position leave. */
+function levelsAt(merchant: Merchant, position: number): JsonObject[] {
+  const levels = new Map<string, JsonObject>();
+  for (const one of merchant.movements.values()) {
+    if (Number(one.position) > position) continue;
+    const { product_id = null, location_id = null, quantity_after = null } = one;
+    levels.set(`${product_id} ${location_id}`, {
+      ...{ product_id, location_id, quantity: quantity_after, version: one.sequence ?? null },
+      ...{ last_movement_id: one.id ?? null, updated_at: one.recorded_at ?? null },
+    });
+  }
+  return [...levels.values()];
 }
 
 /** What follows after an entry, whatever has happened since. */
@@ -60,9 +129,15 @@ function isDescending(list: List): boolean {
 const valuesOf = ({ query }: List, name: string): string[] =>
   query.filter((pair) => pair[0] === name).map((pair) => pair[1]);
 
-function visible(world: World, credential: Credential, list: List): JsonObject[] {
+function visible(
+  world: World,
+  credential: Credential,
+  list: List,
+  moment: number | undefined,
+): JsonObject[] {
   const { merchant } = credential;
   const rows = (from: ReadonlyMap<string, JsonObject>) => [...from.values()];
+  const levels = moment === undefined ? rows(merchant.levels) : levelsAt(merchant, moment);
   const isNear = (row: JsonObject) => reaches(credential, row.location_id);
   switch (list.name) {
     case 'customers':
@@ -72,9 +147,9 @@ function visible(world: World, credential: Credential, list: List): JsonObject[]
     case 'locations':
       return rows(merchant.locations).filter((row) => reaches(credential, row.id));
     case 'levels':
-      return rows(merchant.levels).filter(isNear);
+      return levels.filter(isNear);
     case 'product levels':
-      return rows(merchant.levels).filter((row) => row.product_id === list.id && isNear(row));
+      return levels.filter((row) => row.product_id === list.id && isNear(row));
     case 'movements':
       return rows(merchant.movements).filter(isNear);
     case 'operations':
@@ -105,6 +180,10 @@ type Filter = (row: JsonObject, value: string) => boolean;
 /** A filter that is not here asks for a member of its own name. */
 const filters: Readonly<Record<string, Filter>> = {
   order: () => true,
+  journal: () => true,
+  as_of: () => true,
+  as_of_position: () => true,
+  after_position: (row, value) => Number(row.position) > Number(value),
   email: (row, value) => mailbox(String(row.email)) === mailbox(value),
   updated_after: (row, value) => String(row.updated_at) >= value,
   recorded_after: (row, value) => String(row.recorded_at) >= value,

@@ -26,8 +26,8 @@ export interface Merchant extends Readonly<Record<Noun, Rows>> {
 export interface Journal {
   /** Empty until an answer has named it. */
   id: string;
-  /** How many operations have changed something. */
-  last: number;
+  /** The time of each operation that changed something: the first has position 1. */
+  readonly times: string[];
 }
 
 export interface Credential {
@@ -85,6 +85,8 @@ export interface Bookmark {
   /** The sort key of the last entry seen. */
   readonly after: string;
   readonly cursor: string;
+  /** The position that all pages of the walk show, if it is as of a moment. */
+  readonly moment: number | undefined;
 }
 
 export const listNames = [
@@ -108,7 +110,7 @@ export interface List {
 
 export interface World {
   /** In milliseconds. */
-  readonly begun: number;
+  begun: number;
   readonly merchants: Merchant[];
   readonly credentials: Credential[];
   readonly sent: Sent[];
@@ -143,14 +145,13 @@ export function newMerchant(id: string, name: string): Merchant {
     levels: new Map(),
     operations: new Map(),
     erased: new Set(),
-    journal: { id: '', last: 0 },
+    journal: { id: '', times: [] },
   };
 }
 
-/** The position of the next change. */
-export function nextPosition({ journal }: Merchant): string {
-  journal.last += 1;
-  return String(journal.last);
+/** The position of the next change, which has this time. */
+export function nextPosition({ journal }: Merchant, at: string): string {
+  return String(journal.times.push(at));
 }
 
 /** Each credential has keys of its own, and each type of operation. */

@@ -82,6 +82,7 @@ const publishedForms: Readonly<Record<Format, Schema>> = {
   phone: { pattern: '^\\+[1-9][0-9]{1,14}$' },
   'time-zone': { format: 'time-zone' },
   'date-time': { format: 'date-time' },
+  moment: { pattern: '^(now|\\d{4}-\\d{2}-\\d{2}[Tt].{9,})$', maxLength: 35 },
 };
 
 /** Times in answers are in UTC with milliseconds, so that they sort as text. */
