@@ -49,6 +49,8 @@ export const namesOfOne = [
     'list-levels-as-of',
     'filter-levels',
     'list-movements',
+    'list-movements-100',
+    'follow-events',
   ],
   ...['get-product', 'get-movement', 'mixed', 'bare-route', 'bare-list'],
 ];
@@ -153,15 +155,15 @@ export async function casesOfOne({ served, raw }: Pair): Promise<Case[]> {
       },
     }),
     one('list-products', 'list 50 products', products),
-    ...(['br', 'gzip'] as const).map((coding) =>
-      one(`list-products-${coding}`, `list 50 products, ${coding}`, {
-        request: { ...products.request, coding },
-      }),
-    ),
+    ...(['br', 'gzip'] as const).map((coding) => {
+      const request = { ...products.request, coding };
+      return one(`list-products-${coding}`, `list 50 products, ${coding}`, { request });
+    }),
     one('list-levels', 'list 50 levels', levels),
     one('list-levels-as-of', 'list 50 levels as of a moment', levelsAsOf),
     one('filter-levels', 'levels of 100 products', await filteredLevels(raw)),
     one('list-movements', 'list 50 movements, newest first', movements),
+    ...hundreds.map(([name, title, path]) => one(name, title, { request: get(path) })),
     one('get-product', 'get product', product),
     one('get-movement', 'get movement', movement),
     caseOf(
@@ -181,6 +183,12 @@ export async function casesOfOne({ served, raw }: Pair): Promise<Case[]> {
     one('bare-list', 'bare server, list 50 products', { request: get('/products') }),
   ];
 }
+
+/** The feed beside a list that shows the same movements. */
+const hundreds = [
+  ['list-movements-100', 'list 100 movements', '/inventory/movements?limit=100'],
+  ['follow-events', 'follow 100 events', '/events?limit=100&type=inventory.adjusted'],
+] as const;
 
 /** The reads, with the service's own statements. */
 async function readsOf({ served, raw }: Pair) {

@@ -6,7 +6,7 @@ import { endpoints } from '../src/app.ts';
 import type { CollectionEndpoint, MemberEndpoint } from '../src/contract/endpoint.ts';
 import type { Page } from '../src/contract/page.ts';
 import type { GrantedLocationId, MerchantId, Principal } from '../src/core/principal.ts';
-import type { Reader, Statement } from '../src/core/statement.ts';
+import { type Reader, readsOf, type Statement } from '../src/core/statement.ts';
 
 /** A page of a list, as somebody asks for it who may see all of the merchant. */
 export interface PageQuestion {
@@ -29,7 +29,7 @@ export function runList(reader: Reader, asked: PageQuestion): Promise<Page<objec
     ({ contract }) => contract.kind === 'collection' && contract.path === path,
   ) as CollectionEndpoint | undefined;
   if (endpoint === undefined) throw new Error(`there is no list ${path}`);
-  return endpoint.run(reader, {
+  return endpoint.run(readsOf(reader), {
     principal: principalOf(asked),
     location: location as GrantedLocationId | undefined,
     id,

@@ -21,6 +21,8 @@ import type { Reads } from './core/statement.ts';
 import { customerCommands, customerEndpoints } from './customers/endpoints.ts';
 import type { Database } from './database/connect.ts';
 import { JointReads } from './database/joint-reads.ts';
+import { eventEndpoints } from './events/endpoints.ts';
+import { Watch } from './events/watch.ts';
 import type { Api } from './http/pipeline.ts';
 import { inventoryEndpoints } from './inventory/endpoints.ts';
 import { locationEndpoints } from './locations/endpoints.ts';
@@ -34,13 +36,18 @@ import { type WebhookTools, webhookEndpoints } from './webhooks/endpoints.ts';
 import { WebhookSecretSealer } from './webhooks/secret.ts';
 import { WebhookTrials } from './webhooks/trials.ts';
 
-/** Every endpoint of the interface, in the order of the document. */
-const endpointsOf = (webhooks: WebhookTools): readonly Endpoint[] => [
+const domains: readonly Endpoint[] = [
   ...customerEndpoints,
   ...productEndpoints,
   ...locationEndpoints,
   ...inventoryEndpoints,
+];
+
+/** Every endpoint of the interface, in the order of the document. */
+const endpointsOf = (webhooks: WebhookTools): readonly Endpoint[] => [
+  ...domains,
   ...operationEndpoints,
+  ...eventEndpoints(domains),
   ...webhookEndpoints(webhooks),
   ...accessEndpoints,
 ];
@@ -89,10 +96,12 @@ export function createService(options: ServiceOptions): Service {
   const { database } = options;
   const joint = new JointReads(database.readerOf);
   const readerOf = (merchant: string) => joint.readerOf(merchant);
+  const watch = new Watch(database.readerOf, database.reader);
   const dispatcher = new Dispatcher({
     writer: database.writer,
     readerOf,
     workers: limits.writeWorkers,
+    onChange: (merchant, position) => watch.note(merchant, position),
     ...(options.onBatch === undefined ? {} : { onBatch: options.onBatch }),
   });
   const lastUses = new LastUses(database.globalWriter);
@@ -106,11 +115,9 @@ export function createService(options: ServiceOptions): Service {
     dispatcher,
     denials,
     api: {
-      readerOf,
+      ...{ readerOf, limiter, dispatcher, watch },
       authenticator: new Authenticator(database.reserve, (credential) => lastUses.note(credential)),
       failures: new FailedAuthentications(),
-      limiter,
-      dispatcher,
       cursors: new CursorSealer(options.secret),
     },
     async performAsOperator(merchantId, type, body, { id = '', key = randomUUID() } = {}) {

@@ -5,6 +5,7 @@ import { credential } from './access/resource.ts';
 import type { EventType, OperationType, Resource } from './contract/resource.ts';
 import type { Scope } from './core/principal.ts';
 import { customers } from './customers/contract.ts';
+import { events } from './events/resource.ts';
 import { inventory } from './inventory/contract.ts';
 import { locations } from './locations/contract.ts';
 import { operations } from './operations/resource.ts';
@@ -17,17 +18,12 @@ export const resources: readonly Resource[] = [
   locations,
   inventory,
   operations,
+  events,
   webhooks,
   credential,
 ];
 
-/** Credentials may have these already; what they are for is still to come. */
-const plannedScopes: readonly Scope[] = ['events.read'];
-
-export const scopes: readonly Scope[] = [
-  ...resources.flatMap((resource) => resource.scopes),
-  ...plannedScopes,
-];
+export const scopes: readonly Scope[] = resources.flatMap((resource) => resource.scopes);
 
 const written = new Map(
   resources.flatMap((resource) => resource.operationTypes.map((type) => [type, resource] as const)),

@@ -22,7 +22,13 @@ afterAll(() => service.stop());
 interface Filter {
   readonly name: string;
   readonly isRequired: boolean;
-  readonly schema: { type?: string; format?: string; enum?: string[]; maxItems?: number };
+  readonly schema: {
+    readonly type?: string;
+    readonly format?: string;
+    readonly enum?: readonly string[];
+    readonly maxItems?: number;
+    readonly items?: { readonly enum?: readonly string[] };
+  };
 }
 
 function filtersOf({ query }: CollectionContract): Filter[] {
@@ -39,10 +45,11 @@ function validValue({ name, schema }: Filter, at: TestMerchant): string {
   if (name === 'location_id') return at.locations[1] ?? '';
   if (name === 'journal') return at.journal;
   if (name.endsWith('position')) return '0';
+  if (schema.type === 'integer') return '0';
   if (schema.format === 'date-time') return '2026-01-31T12:00:00Z';
   if (schema.format === 'email') return 'ada@example.com';
   if (schema.format === 'moment') return 'now';
-  return schema.enum?.[0] ?? 'something';
+  return schema.enum?.[0] ?? schema.items?.enum?.[0] ?? 'something';
 }
 
 const faultsOf = (answer: Answer) =>
@@ -244,5 +251,6 @@ function unusable({ schema }: Filter): string[] {
   }
   if (schema.enum !== undefined) return ['', 'nothing', schema.enum[0]?.toUpperCase() ?? ''];
   if (schema.format === 'email') return ['', 'ada', 'ada@example'];
+  if (schema.type === 'integer') return ['', '-1', '1.5', 'x', '999'];
   return [];
 }

@@ -72,7 +72,7 @@ describe('a resource by the recipe', () => {
     expect(places.length).toBeLessThanOrEqual(4);
   });
 
-  test('is created, replayed, changed, listed, read and hidden by scope', async () => {
+  test('is created, replayed, changed, listed, read, followed and hidden by scope', async () => {
     const merchant = await environment.given.merchant();
     const caller = async (scopes: readonly string[]) => {
       const { token } = await environment.given.credential(merchant, { scopes });
@@ -111,6 +111,14 @@ describe('a resource by the recipe', () => {
     expect((await others.get(operation)).status).toBe(404);
     const reader = await caller(['suppliers.read', 'operations.read']);
     expect((await reader.get(operation)).body.data.resource).toEqual({ type: 'supplier', id });
+    const follower = await caller(['suppliers.read', 'events.read']);
+    const events = (await follower.get('/events')).body.data;
+    expect(events).toMatchObject([
+      { type: 'supplier.created', resource: { type: 'supplier', id, version: 2 } },
+      { type: 'supplier.updated', data: changed.body.data },
+    ]);
+    const { body: unseen } = await (await caller(['customers.read', 'events.read'])).get('/events');
+    expect([unseen.data, unseen.meta.through_position]).toEqual([[], '2']);
   });
 
   test('is in the document, with its tag and its example', async () => {

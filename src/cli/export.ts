@@ -9,7 +9,7 @@ import { endpoints } from '../app.ts';
 import type { CollectionEndpoint, MemberEndpoint } from '../contract/endpoint.ts';
 import { limits } from '../core/limits.ts';
 import type { GrantedLocationId, Principal } from '../core/principal.ts';
-import type { Reader, Reads } from '../core/statement.ts';
+import { type Reader, readsOf } from '../core/statement.ts';
 import { openDraft } from '../database/backup/file.ts';
 import { codeOf } from '../database/find.ts';
 import { presentOperation } from '../operations/endpoints.ts';
@@ -57,11 +57,7 @@ export async function* linesOfCustomer(
 ): AsyncGenerator<ExportedLine> {
   const principal = await operatorAt(reader, merchant);
   const { run } = endpointOf('customers.get') as MemberEndpoint;
-  const reads: Reads = {
-    query: (statement) => reader.query(statement),
-    find: async (statementOf, one) => (await reader.query(statementOf([one])))[0],
-  };
-  yield { type: 'customer', data: await run(reads, principal, id) };
+  yield { type: 'customer', data: await run(readsOf(reader), principal, id) };
   for (let after = ''; ; ) {
     const size = limits.pageSizeMax;
     const page = await reader.query(listOperationsOn(principal.merchant, id, after, size));
@@ -78,9 +74,10 @@ async function* allOf(
   location?: GrantedLocationId,
 ) {
   const { run } = endpointOf(name) as CollectionEndpoint;
+  const reads = readsOf(reader);
   const call = { principal, id: '', query: {}, location, keyHash: undefined };
   for (let after: string | undefined; ; ) {
-    const page = await run(reader, { ...call, page: { limit: limits.pageSizeMax, after } });
+    const page = await run(reads, { ...call, page: { limit: limits.pageSizeMax, after } });
     yield* page.items;
     after = page.next;
     if (after === undefined) return;

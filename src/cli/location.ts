@@ -3,7 +3,7 @@
 import { Option } from 'commander';
 import type { CollectionEndpoint } from '../contract/endpoint.ts';
 import { limits } from '../core/limits.ts';
-import type { Reader } from '../core/statement.ts';
+import { type Reader, readsOf } from '../core/statement.ts';
 import { type CommonFlags, define, group, idOf, nameOf, withStore } from './command.ts';
 import type { DocumentedCommand } from './help.ts';
 import { members, show, table } from './output.ts';
@@ -108,7 +108,7 @@ async function locationsOf(reader: Reader, merchant: string): Promise<Location[]
   const { run } = endpoint as CollectionEndpoint;
   const found: Location[] = [];
   for (let after: string | undefined, isMore = true; isMore; isMore = after !== undefined) {
-    const page = await run(reader, {
+    const page = await run(readsOf(reader), {
       principal,
       id: '',
       query: {},

@@ -4,7 +4,7 @@
 
 import type { Actor, GrantedLocationId, MerchantId, Principal } from '../core/principal.ts';
 import type { Detail, ProblemCode } from '../core/problem.ts';
-import type { Reader, Reads, SetStatement, Statement } from '../core/statement.ts';
+import type { Reads, SetStatement, Statement } from '../core/statement.ts';
 import type {
   BodyOf,
   CollectionContract,
@@ -38,7 +38,24 @@ export interface CollectionEndpoint<C extends CollectionContract = CollectionCon
   readonly contract: C;
   /** Rules over several parameters that JSON Schema cannot say. */
   check?(query: QueryOf<C>): readonly Detail[];
-  run(reader: Reader, call: ListCall<QueryOf<C>>): Promise<Page<DataOf<C>>>;
+  run(reads: Reads, call: ListCall<QueryOf<C>>): Promise<Page<DataOf<C>>>;
+  /** Of a list that grows at its end: a caller may wait until something is there. */
+  readonly waiting?: Waiting<QueryOf<C>>;
+}
+
+export interface Waiting<Query> {
+  /** How many seconds the caller waits. */
+  seconds(query: Query): number;
+  /** Says whether a page for this caller may show what has happened. */
+  concern(call: ListCall<Query>): (happening: Happening) => boolean;
+}
+
+/** What an operation did: as much of it as says who may see it. */
+export interface Happening {
+  readonly position: number;
+  readonly type: OperationType;
+  readonly resourceId: string;
+  readonly movements: readonly { readonly location_id: string; readonly product_id: string }[];
 }
 
 /** One write: the authorised request after parsing, with its key and fingerprint. */
@@ -157,6 +174,11 @@ export interface WriteEndpoint<
   committed?(operation: Operation, write: Write<BodyOf<C>>): void;
   /** Reads the current rows of written resources, for replays and for path IDs. */
   find(merchant: MerchantId, ids: readonly string[]): Statement<Row & { readonly id: string }>;
+  /** How large such rows are, in bytes. Absent: they are small. */
+  measure?(
+    merchant: MerchantId,
+    ids: readonly string[],
+  ): Statement<{ readonly id: string; readonly bytes: number }>;
   /** Makes the wire form of a row, everywhere. Throws `resource_erased` for a wiped row. */
   present(row: Row): DataOf<C>;
 }

@@ -29,6 +29,8 @@ export interface Page<Item> {
   readonly next: string | undefined;
   /** What the answer says of the page as a whole. */
   readonly meta?: Readonly<Record<string, string>>;
+  /** Where a list that grows at its end goes on: its position, and the sort key for it. */
+  readonly end?: { readonly position: number; readonly key: string };
 }
 
 /**

@@ -12,8 +12,22 @@ export const limits = {
    */
   pageBytesMax: 1024 * 1024,
   productFiltersMax: 100,
+  /** How far a page of the feed looks for events in reach: 10,000 operations take it 20 ms. */
+  eventsJudgedMax: 10_000,
   /** As many as a page of movements shows by default. */
   eventMovementsMax: 50,
+  /** A movement in JSON, without its note and its reference. */
+  movementBytes: 700,
+  /** No record is larger: with up to eight a page is not full, and need not be measured. */
+  recordsUnmeasuredMax: 8,
+  /** In seconds; what remains of `requestDeadline` is for reading what came. */
+  eventWaitMax: 8,
+  /** Whoever waits for events sees those of this node after this at most, and costs no more. */
+  eventLookInterval: 50,
+  /** The same for commits of other nodes, and for a credential that was revoked meanwhile. */
+  eventPollInterval: 500,
+  /** So many positions in one look: more than a merchant's batches commit between two. */
+  eventsPerLookMax: 500,
   idempotencyKeyLengthMin: 16,
   idempotencyKeyLengthMax: 255,
 

@@ -51,6 +51,12 @@ export interface Reads extends Reader {
   ): Promise<Row | undefined>;
 }
 
+/** Those of somebody who shares no query with anyone. */
+export const readsOf = (reader: Reader): Reads => ({
+  query: (statement) => reader.query(statement),
+  find: async (statementOf, id) => (await reader.query(statementOf([id])))[0],
+});
+
 /** Bytes as the database reads them in JSON. */
 export function hex(bytes: Buffer): string {
   return `\\x${bytes.toString('hex')}`;

@@ -5,21 +5,25 @@
 import type { FastifyRequest } from 'fastify';
 import type { Authenticated } from '../access/authenticator.ts';
 import { findLocations } from '../access/store.ts';
-import { successStatus } from '../contract/contract.ts';
+import { type CollectionContract, type QueryOf, successStatus } from '../contract/contract.ts';
 import type { CursorScope, CursorSealer } from '../contract/cursor.ts';
 import type {
   AnyWriteEndpoint,
   CollectionEndpoint,
   Endpoint,
+  ListCall,
   MemberEndpoint,
   Operation,
+  Waiting,
   Write,
 } from '../contract/endpoint.ts';
+import type { Page } from '../contract/page.ts';
 import { canonicalFilters } from '../contract/parse.ts';
 import { limits } from '../core/limits.ts';
 import { canReach, type MerchantId, type Principal } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
 import type { Reader, Reads } from '../core/statement.ts';
+import type { Watch } from '../events/watch.ts';
 import type { Dispatcher } from '../operations/dispatch.ts';
 import { hashKey } from '../operations/fingerprint.ts';
 import { writeOf } from '../operations/write.ts';
@@ -34,6 +38,7 @@ export const apiPrefix = '/api/v1';
 export interface Api extends CallerChecks {
   readonly readerOf: (merchant: MerchantId) => Reads;
   readonly dispatcher: Dispatcher;
+  readonly watch: Watch;
   readonly cursors: CursorSealer;
 }
 
@@ -60,7 +65,7 @@ type Check = (one: Case) => Verdict | Promise<Verdict>;
 type Verdict = Operation | undefined;
 
 /** Every check of every route, in the order of the contract (section 2). */
-const checks: Readonly<Record<string, Check>> = {
+const checks = {
   accept({ asked }) {
     said(asked.accept);
   },
@@ -110,9 +115,9 @@ const checks: Readonly<Record<string, Check>> = {
   keyLookUp: ({ found }) => found?.bound,
   fields: ({ api, write }) => write && api.dispatcher.judgeFields(write),
   resourceInPath: ({ api, write }) => write && api.dispatcher.judgeResource(write),
-};
+} satisfies Readonly<Record<string, Check>>;
 
-const inOrder = Object.values(checks);
+const inOrder: readonly Check[] = Object.values(checks);
 
 async function judge(one: Case): Promise<Operation | undefined> {
   for (const check of inOrder) {
@@ -131,7 +136,7 @@ class Case {
   readonly request: FastifyRequest;
   readonly asked: Gathered;
   /** Undefined when the token is not valid, or was not even asked about. */
-  readonly found: Authenticated | undefined;
+  found: Authenticated | undefined;
   /** The sort key that the cursor holds. */
   after: string | undefined;
   #write: Write | undefined;
@@ -219,19 +224,59 @@ async function show(one: Case, endpoint: MemberEndpoint): Promise<Success> {
 }
 
 async function list(one: Case, endpoint: CollectionEndpoint): Promise<Success> {
-  const { api, principal, asked, found, after, keyHash } = one;
-  const query = said(asked.query);
-  const limit = typeof query.limit === 'number' ? query.limit : limits.pageSizeDefault;
-  const { items, next, meta } = await endpoint.run(api.readerOf(principal.merchant), {
-    principal,
-    id: asked.id,
-    query,
-    location: found?.location,
-    page: { limit, after },
-    keyHash,
-  });
+  const { api, asked } = one;
+  const { waiting } = endpoint;
+  const seconds = waiting?.seconds(said(asked.query)) ?? 0;
+  const page = await (waiting !== undefined && seconds > 0
+    ? wait(one, endpoint, waiting, seconds)
+    : pageOf(one, endpoint, one.after));
+  const { items, next, meta } = page;
   const more = next === undefined ? {} : { next_cursor: api.cursors.seal(one.cursorScope, next) };
   return { status: 200, data: items, meta: { ...meta, ...more } };
+}
+
+function pageOf(
+  one: Case,
+  endpoint: CollectionEndpoint,
+  after: string | undefined,
+): Promise<Page<object>> {
+  const { api, principal } = one;
+  return endpoint.run(api.readerOf(principal.merchant), callOf(one, after));
+}
+
+function callOf({ principal, asked, found, keyHash }: Case, after: string | undefined) {
+  const query = said(asked.query);
+  const limit = typeof query.limit === 'number' ? query.limit : limits.pageSizeDefault;
+  const page = { limit, after };
+  const location = found?.location;
+  return { principal, id: asked.id, query, location, page, keyHash } satisfies ListCall<object>;
+}
+
+/** The caller is judged again before anything is shown: much can happen in these seconds. */
+function wait(
+  one: Case,
+  endpoint: CollectionEndpoint,
+  { concern }: Waiting<QueryOf<CollectionContract>>,
+  seconds: number,
+): Promise<Page<object>> {
+  const { api, principal, request, asked } = one;
+  const { socket } = request.raw;
+  let mayShow = concern(callOf(one, undefined));
+  return api.watch.follow({
+    merchant: principal.merchant,
+    until: request.deadline - limits.requestDeadline + seconds * 1_000,
+    read: (after) => pageOf(one, endpoint, after ?? one.after),
+    async judge() {
+      one.found = await lookUp(api, endpoint, asked);
+      for (const again of [checks.authentication, checks.scope, checks.locationGrant]) again(one);
+      mayShow = concern(callOf(one, undefined));
+    },
+    mayShow: (happening) => mayShow(happening),
+    onHangUp(callback) {
+      socket.once('close', callback);
+      return () => socket.off('close', callback);
+    },
+  });
 }
 
 async function perform({ api, write }: Case, bound: Operation | undefined): Promise<Success> {

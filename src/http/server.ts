@@ -83,7 +83,7 @@ export interface ServerOptions {
 
 export interface HttpServer {
   readonly fastify: FastifyInstance;
-  /** Answers carry `Connection: close` from now on. */
+  /** Answers carry `Connection: close` from now on, and whoever waits for events is answered. */
   startDraining(): void;
 }
 
@@ -126,6 +126,7 @@ export function createServer(options: ServerOptions): HttpServer {
     fastify: app,
     startDraining: () => {
       state.isDraining = true;
+      options.api.watch.end();
     },
   };
 }

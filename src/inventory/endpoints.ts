@@ -209,7 +209,7 @@ function locationsOf(principal: Principal): read.VisibleLocations {
   return principal.locations === 'all' ? null : principal.locations;
 }
 
-function presentMovement(row: MovementRow): DataOf<typeof contract.getMovement> {
+export function presentMovement(row: MovementRow): DataOf<typeof contract.getMovement> {
   return {
     id: row.id,
     sequence: row.sequence,

@@ -7,12 +7,12 @@ import type { GrantedLocationId, MerchantId } from '../core/principal.ts';
 import type { Statement } from '../core/statement.ts';
 import type { AdjustmentRow, LevelRow, MovementRow } from './adjust.ts';
 
-const movementColumns = `m.id, m.sequence, m.product_id, m.location_id, m.type, m.reason,
+export const movementColumns = `m.id, m.sequence, m.product_id, m.location_id, m.type, m.reason,
   m.quantity_before::text as quantity_before, m.quantity_delta::text as quantity_delta,
   m.quantity_after::text as quantity_after, m.note, m.reference, m.operation_id, m.position,
   m.line, m.credential_id, m.actor_kind, m.application_id, m.recorded_at`;
 
-const movementNames = [
+export const movementNames = [
   ...['id', 'sequence', 'product_id', 'location_id', 'type', 'reason', 'quantity_before'],
   ...['quantity_delta', 'quantity_after', 'note', 'reference', 'operation_id', 'position', 'line'],
   ...['credential_id', 'actor_kind', 'application_id', 'recorded_at'],

@@ -29,6 +29,8 @@ export interface DispatchOptions {
   readonly readerOf: (merchant: MerchantId) => Reads;
   readonly workers: number;
   onBatch?(type: string, writes: number, seconds: number): void;
+  /** Told of each position that has committed. */
+  onChange?(merchant: MerchantId, position: number): void;
 }
 
 interface Queued {
@@ -179,7 +181,11 @@ export class Dispatcher {
       const one = byWrite.get(write);
       if (one === undefined) return;
       if (result === 'alone') return this.#queue.addAlone(merchant, endpoint.contract.name, one);
-      if (!(result instanceof Problem)) this.#queue.endAlone(merchant);
+      if (!(result instanceof Problem)) {
+        const { position } = result.operation;
+        if (position !== null) this.#options.onChange?.(merchant, position);
+        this.#queue.endAlone(merchant);
+      }
       one.settle(result);
     });
     const type = queued[0]?.write.endpoint.contract.name ?? '';

@@ -22,7 +22,7 @@ import { canReach } from '../core/principal.ts';
 import { type Detail, Problem, type ProblemCode } from '../core/problem.ts';
 import type { SetStatement, Statement } from '../core/statement.ts';
 import { pagePresenter, presenter } from './columns.ts';
-import { listOf, readPage } from './list-store.ts';
+import { listOf, measure, readPage } from './list-store.ts';
 import type { RecordResource, Row } from './record.ts';
 import {
   accept,
@@ -88,7 +88,7 @@ export function recordEndpoints<R extends RecordResource>(
     if (code !== undefined) throw new Problem(code);
     return show(row);
   };
-  const shared = { find: findOf(one), present };
+  const shared = { find: findOf(one), measure: measureOf(one), present };
   const check = (body: object) => rules.check?.(body) ?? [];
   return [
     { ...shared, check, ...createOf(one, contracts.create) },
@@ -126,6 +126,10 @@ export function recordCommand<R extends RecordResource, C extends WriteContract>
 
 function findOf(resource: RecordResource): RecordWrite['find'] {
   return (merchant, ids) => store.find(resource, merchant, ids) as Statement<AnyRecord>;
+}
+
+function measureOf(resource: RecordResource): Required<RecordWrite>['measure'] {
+  return (merchant, ids) => measure(resource, merchant, ids);
 }
 
 type Own = Pick<RecordWrite, 'contract' | 'load' | 'decide' | 'save'>;

@@ -4,7 +4,7 @@
 import { type ByColumn, byColumn } from '../contract/columns.ts';
 import type { CollectionContract } from '../contract/contract.ts';
 import { searchQuery } from '../contract/format.ts';
-import { idFloor } from '../core/id.ts';
+import { idFloor, lookupId } from '../core/id.ts';
 import { limits } from '../core/limits.ts';
 import type { GrantedLocationId, MerchantId } from '../core/principal.ts';
 import type { Reader, Statement } from '../core/statement.ts';
@@ -144,6 +144,22 @@ function changedRows(
 function bytesOf(texts: readonly string[]): string {
   const measured = texts.map((name) => `coalesce(octet_length(r.${name}), 0)`);
   return [`pg_column_size(r.metadata || '{}')`, ...measured].join(' + ');
+}
+
+/** The bytes of what may be large in records. */
+export function measure(
+  resource: RecordResource,
+  merchant: MerchantId,
+  ids: readonly string[],
+): Statement<{ id: string; bytes: number }> {
+  const { large } = columnNames(resource);
+  return {
+    name: `measure_${resource.name}`,
+    text: `
+      select r.id, ${bytesOf(large.filter((name) => name !== 'metadata'))} as bytes
+      from ${resource.name} r where r.merchant_id = $1 and r.id = any ($2)`,
+    values: [merchant, ids.map(lookupId)],
+  };
 }
 
 function pageOf(

@@ -90,5 +90,6 @@ export const examples: Readonly<Record<string, Example>> = {
   },
   'operations.list': {},
   'operations.get': { id: (shop) => firstOf(shop.operations) },
+  'events.list': {},
   'credential.get': {},
 };

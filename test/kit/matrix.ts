@@ -302,6 +302,23 @@ export const matrix: Readonly<Record<string, Row>> = {
     granted: asked('200', '404 not_found'),
     foreign: { path: '404 not_found' },
   },
+  // By the scope alone one sees that nothing has happened.
+  'events.list': {
+    route: 'GET /events',
+    scope: 'events.read',
+    ok: '200',
+    shown: {
+      withAny: [['customers.read'], ['products.read'], ['locations.read'], ['inventory.read']],
+      otherwise: '200 none',
+    },
+    granted: everywhere('200'),
+    showsGranted: true,
+    foreign: {
+      'query.location_id': '403 location_not_granted',
+      'query.product_id': '200 none',
+      ...cursor,
+    },
+  },
   'credential.get': {
     route: 'GET /credential',
     scope: null,

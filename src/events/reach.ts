@@ -1,0 +1,76 @@
+// Which events a caller may see, and asks for: by the scopes that read their resources, by granted
+// locations, and by the filters of the request. Said twice: as the parameters of the statement that
+// reads a page, which decides, and as a question about one operation that was just committed, so
+// that whoever waits reads no page in vain.
+
+import type { QueryOf } from '../contract/contract.ts';
+import type { Happening, ListCall } from '../contract/endpoint.ts';
+import type { EventType, OperationType, Resource } from '../contract/resource.ts';
+import { resources } from '../resources.ts';
+import type { listEvents } from './contract.ts';
+import type { Reach } from './store.ts';
+
+export type FeedCall = ListCall<QueryOf<typeof listEvents>>;
+
+interface Kind {
+  readonly resource: Resource;
+  readonly operation: OperationType;
+  readonly event: EventType;
+}
+
+const kinds: readonly Kind[] = resources.flatMap((resource) =>
+  Object.entries(resource.events?.types ?? {}).map(([operation, event]) => ({
+    resource,
+    operation: operation as OperationType,
+    event,
+  })),
+);
+
+const byOperation = new Map(kinds.map((kind) => [kind.operation, kind]));
+
+/** What an operation of this type is in the feed. */
+export function kindOf(type: OperationType): Kind {
+  const kind = byOperation.get(type);
+  if (kind === undefined) throw new Error(`${type} is no event`);
+  return kind;
+}
+
+const isPlace = ({ noun }: Resource) => noun === 'location';
+const isProduct = ({ noun }: Resource) => noun === 'product';
+
+export function reachOf({ principal, query, location }: FeedCall): Reach {
+  const { scopes, locations } = principal;
+  const asked = kinds.filter(
+    ({ resource, event }) =>
+      scopes.has(`${resource.name}.read`) &&
+      (query.type === undefined || query.type.includes(event)),
+  );
+  const typesOf = (isWanted: (resource: Resource) => boolean) =>
+    asked.filter(({ resource }) => isWanted(resource)).map(({ operation }) => operation);
+  const areMovements = ({ events }: Resource) => events?.areMovements === true;
+  const isRecord = (resource: Resource) => !areMovements(resource) && !isPlace(resource);
+  const isOfProducts = query.product_id !== undefined;
+  const granted = locations === 'all' ? null : locations;
+  return {
+    elsewhere: location !== undefined ? [] : typesOf(isOfProducts ? isProduct : isRecord),
+    ofLocations: isOfProducts ? [] : typesOf(isPlace),
+    ofMovements: typesOf(areMovements),
+    locations: location === undefined ? granted : [location],
+    products: query.product_id ?? null,
+    granted,
+  };
+}
+
+/** Made once for each caller, because many who wait are asked of each operation. */
+export function concernOf(call: FeedCall): (happening: Happening) => boolean {
+  const { elsewhere, ofLocations, ofMovements, locations, products } = reachOf(call);
+  const isAt = (location: string) => locations === null || locations.includes(location);
+  const isOf = (product: string) => products === null || products.includes(product);
+  return ({ type, resourceId, movements }) => {
+    if (elsewhere.includes(type)) return isOf(resourceId);
+    if (ofLocations.includes(type)) return isAt(resourceId);
+    if (!ofMovements.includes(type)) return false;
+    if (locations === null && products === null) return true;
+    return movements.some(({ location_id, product_id }) => isAt(location_id) && isOf(product_id));
+  };
+}

@@ -1,0 +1,179 @@
+// The statements of the feed. One walks a part of the journal, judges it, and reads the end of the
+// journal from the same snapshot: so "judged up to here" is true. What a page looks at is bounded
+// by positions, and what it reads of movements by bytes.
+
+import { byColumn } from '../contract/columns.ts';
+import type { OperationType } from '../contract/resource.ts';
+import { lookupId } from '../core/id.ts';
+import { limits } from '../core/limits.ts';
+import type { GrantedLocationId, MerchantId } from '../core/principal.ts';
+import type { Statement } from '../core/statement.ts';
+import { movementColumns, movementNames } from '../inventory/read-store.ts';
+import { journalOfMerchant } from '../journal/store.ts';
+
+/** What a caller may see, and asks for. */
+export interface Reach {
+  /** Types of operations on records that are at no location. */
+  readonly elsewhere: readonly OperationType[];
+  /** On locations. */
+  readonly ofLocations: readonly OperationType[];
+  /** With movements. */
+  readonly ofMovements: readonly OperationType[];
+  /** Only at these locations; null: at any. */
+  readonly locations: readonly string[] | null;
+  /** Only of these products; null: of any. */
+  readonly products: readonly string[] | null;
+  /** Movements elsewhere are cut out. */
+  readonly granted: readonly GrantedLocationId[] | null;
+}
+
+/** What a page is made from. Its parts are columns, as `rowsOf` takes them. */
+interface FeedRow {
+  /** Of the merchant. */
+  readonly id: string;
+  readonly journal: string;
+  readonly last: number;
+  readonly events: object;
+  readonly movements: object;
+}
+
+const eventNames = [
+  ...['operation_id', 'position', 'type', 'occurred_at', 'resource_id', 'credential_id', 'kind'],
+  ...['application_id', 'counted'],
+];
+
+/** A page may be read to here, so that the event that makes it full is there as a whole. */
+const bytesRead = limits.pageBytesMax + limits.eventMovementsMax * 4 * 1024;
+
+const movementBytes = `${limits.movementBytes} + coalesce(octet_length(m.note), 0)
+  + coalesce(octet_length(m.reference), 0)`;
+
+/**
+ * The movements of an operation, in their order, and of them those that a condition lets through.
+ * As bounds of rows with an order and a limit: that leaves the planner one index. Without these it
+ * read whole tables for one operation, or of a young one all movements of the merchant.
+ */
+const movementsOf = (operation: string, condition: string, limit: number) => `(
+  select * from inventory_movements m
+  where m.merchant_id = $1 and (m.position, m.line) > (${operation}.position, 0)
+    and (m.position, m.line) < (${operation}.position, 2147483647) and ${condition}
+  order by m.position, m.line limit ${limit}) m`;
+
+/** More than an operation has. */
+const all = 100_000;
+
+const isGranted = '($8::text[] is null or m.location_id = any ($8))';
+const isWanted = `($6::text[] is null or m.location_id = any ($6))
+  and ($7::text[] is null or m.product_id = any ($7))`;
+
+/**
+ * So many positions behind that in `$2`. As bounds of the column: with bounds of rows beside an
+ * equal merchant, the index was read from the merchant's first position on.
+ */
+const operationsBehind = (most: number) => `operations o
+  where o.merchant_id = $1 and o.position > $2::bigint and o.position <= $2::bigint + ${most}`;
+
+const isInReach = `(
+  (o.type = any ($3) and ($7::text[] is null or o.resource_id = any ($7)))
+  or (o.type = any ($4) and ($6::text[] is null or o.resource_id = any ($6)))
+  or (o.type = any ($5) and (($6::text[] is null and $7::text[] is null) or coalesce(
+    (select true from ${movementsOf('o', isWanted, 1)}), false))))`;
+
+const feed = (limit: number) => `
+  with journal as materialized (${journalOfMerchant}),
+  judged as materialized (
+    select o.id, o.position, o.type, o.created_at, o.resource_id, o.credential_id, o.movements
+    from ${operationsBehind(limits.eventsJudgedMax)} and ${isInReach}
+    order by o.position limit ${limit}),
+  shown as (
+    select j.id as operation_id, j.position, j.type, j.created_at as occurred_at, j.resource_id,
+      j.credential_id, c.kind, c.application_id,
+      case when j.movements > ${limits.eventMovementsMax} then (
+        select json_build_object('count', count(*), 'locations', json_agg(distinct m.location_id))
+        from ${movementsOf('j', isGranted, all)})
+      end as counted
+    from judged j
+    left join lateral (
+      select c.kind, c.application_id from credentials c
+      where c.merchant_id = $1 and c.id = j.credential_id limit 1) c on true
+    order by j.position),
+  moved as (
+    select m.*, sum(bytes) over (order by m.position, m.line) as running from (
+      select ${movementColumns}, ${movementBytes} as bytes
+      from judged j
+      cross join lateral ${movementsOf('j', isGranted, limits.eventMovementsMax)}
+      where j.movements > 0) m)
+  select $1 as id, journal.id as journal, journal.last,
+    (select to_json(e) from (select ${byColumn(eventNames)} from shown) e) as events,
+    (select to_json(m) from (select ${byColumn([...movementNames, 'bytes'])} from (
+      select * from moved where running - bytes < ${bytesRead} order by position, line) m) m)
+      as movements
+  from journal`;
+
+/** What is in reach behind a position, in so many rows at most. */
+export function readFeed(
+  merchant: MerchantId,
+  after: number | string,
+  reach: Reach,
+  limit: number,
+): Statement<FeedRow> {
+  return {
+    name: `feed_${limit}`,
+    text: feed(limit),
+    values: [
+      merchant,
+      after,
+      reach.elsewhere,
+      reach.ofLocations,
+      reach.ofMovements,
+      reach.locations,
+      reach.products?.map(lookupId) ?? null,
+      reach.granted,
+    ],
+  };
+}
+
+export interface HappeningRow {
+  readonly position: number;
+  readonly type: OperationType;
+  readonly resource_id: string;
+  /** Null when it moved nothing. */
+  readonly location_id: string | null;
+  readonly product_id: string | null;
+}
+
+/** What happened behind a position: a row for each movement, and one for what moved nothing. */
+export function readHappenings(merchant: string, after: number): Statement<HappeningRow> {
+  return {
+    name: 'happenings',
+    text: `
+      select o.position, o.type, o.resource_id, m.location_id, m.product_id
+      from (
+        select o.position, o.type, o.resource_id, o.movements
+        from ${operationsBehind(limits.eventsPerLookMax)}
+        order by o.position) o
+      left join lateral ${movementsOf('o', 'true', all)} on o.movements > 0
+      order by o.position`,
+    values: [merchant, after],
+  };
+}
+
+/** The last positions of merchants that have any. */
+export function readLastPositions(
+  merchants: readonly string[],
+): Statement<{ merchant_id: string; last: number }> {
+  return {
+    name: 'last_positions',
+    text: `
+      select a.merchant_id, o.position as last
+      from json_to_recordset($1) as a (merchant_id text)
+      cross join lateral (
+        select o.merchant_id, o.position from operations o
+        where (o.merchant_id, o.position) <= (a.merchant_id, 9223372036854775807)
+          and o.position is not null
+        order by o.merchant_id desc, o.position desc
+        limit 1) o
+      where o.merchant_id = a.merchant_id`,
+    values: [JSON.stringify(merchants.map((merchant_id) => ({ merchant_id })))],
+  };
+}
