@@ -244,7 +244,9 @@ class RequestLog {
   rest(): string {
     const lines = readFileSync(this.#path, 'utf8').split('\n');
     truncateSync(this.#path);
-    const kept = lines.filter((line) => line !== '' && !/^\{"level":(?:[123]0|"(?:trace|debug|info)"),/.test(line));
+    const kept = lines.filter(
+      (line) => line !== '' && !/^\{"level":(?:[123]0|"(?:trace|debug|info)"),/.test(line),
+    );
     return kept.join('\n').slice(-4_000);
   }
 
