@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { checkAnswers } from './check/answers.ts';
 import { type Met, whatWasMet } from './check/coverage.ts';
 import { checkEffects } from './check/effects.ts';
+import { checkFeed } from './check/feed.ts';
 import { checkLedger, offLedger } from './check/ledger.ts';
 import { checkLocationStatus } from './check/location-status.ts';
 import { type Recovery, recoveryOf } from './check/recovery.ts';
@@ -109,6 +110,12 @@ async function check(
     ...(await checkLedger(environment.database)),
     ...checkAnswers(attempts, environment.operator.bans, environment.shop),
     checkLocationStatus(attempts, environment.shop.booth),
+    ...(await checkFeed(
+      environment.database,
+      attempts,
+      environment.operator.bans,
+      environment.shop.merchant,
+    )),
   ];
 }
 

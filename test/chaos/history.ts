@@ -7,7 +7,15 @@ const credentialNames = ['steady', 'shaken', 'neighbour'] as const;
 export type CredentialName = (typeof credentialNames)[number];
 
 /** `change` is a PATCH of a customer, product or location; `foreign` asks for another shop's. */
-export type Kind = 'adjust' | 'customer' | 'product' | 'change' | 'levels' | 'movement' | 'foreign';
+export type Kind =
+  | 'adjust'
+  | 'customer'
+  | 'product'
+  | 'change'
+  | 'levels'
+  | 'movement'
+  | 'events'
+  | 'foreign';
 
 export interface Target {
   readonly product: string;
@@ -67,6 +75,19 @@ export interface Attempt {
   };
   readonly levels?: readonly SeenLevel[];
   readonly record?: SeenRecord;
+  /** Of a page of events: the position it was asked from. */
+  readonly after?: number;
+  readonly events?: readonly SeenEvent[];
+  /** What it says it has judged up to. */
+  readonly through?: { readonly position: number; readonly journal: string };
+  /** More follows. */
+  readonly isCut?: boolean;
+}
+
+export interface SeenEvent {
+  readonly position: number;
+  readonly type: string;
+  readonly operation: string;
 }
 
 /** After these the same request may yet be done: the caller, or the service, is not ready. */

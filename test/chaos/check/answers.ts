@@ -16,6 +16,7 @@ const successOf: Readonly<Record<Kind, number | undefined>> = {
   change: 200,
   levels: 200,
   movement: 200,
+  events: 200,
   foreign: undefined,
 };
 
@@ -95,7 +96,8 @@ function successesDespite(attempts: readonly Attempt[], bans: readonly Ban[]): s
     .map((attempt) => JSON.stringify(attempt));
 }
 
-function covers(ban: Ban, { credential, generation, start, end }: Attempt): boolean {
+/** Whether what was asked came within the time of a ban, by a token that it is for. */
+export function covers(ban: Ban, { credential, generation, start, end }: Attempt): boolean {
   if (credential !== ban.credential || start <= ban.from) return false;
   return ban.kind === 'token' ? generation <= ban.generation : end < ban.until;
 }

@@ -24,6 +24,8 @@ export interface Question {
   readonly target?: Target;
   readonly wanted?: WantedRecord;
   readonly body?: object;
+  /** Of a page of events: the position it is asked from. */
+  readonly after?: number;
 }
 
 interface LevelRow {
@@ -56,7 +58,7 @@ export class Caller {
   }
 
   async ask(question: Question, node: number): Promise<Attempt> {
-    const { kind, credential, method, path, key, variant, target, wanted, body } = question;
+    const { kind, credential, method, path, key, variant, target, wanted, body, after } = question;
     const { token = '', generation = 0 } = this.#tokens.get(credential) ?? {};
     const start = now();
     const incoming = await send({ port: this.#ports[node] ?? 0, method, path, token, key, body });
@@ -72,6 +74,7 @@ export class Caller {
       ...(variant === undefined ? {} : { variant }),
       ...(target === undefined ? {} : { target }),
       ...(wanted === undefined ? {} : { wanted }),
+      ...(after === undefined ? {} : { after }),
       ...understood(kind, incoming),
     };
     this.#write(attempt);
@@ -94,7 +97,7 @@ function understood(kind: Kind, incoming: Incoming): Understood {
       ...(isReplay ? { isReplay } : {}),
     };
     if (error !== undefined) return { ...known, ...refusal(error) };
-    return { ...known, ...success(kind, data) };
+    return { ...known, ...(kind === 'events' ? page(data, meta) : success(kind, data)) };
   } catch (error) {
     // No answer of the service is anything but JSON: the judges will see it.
     return { status, code: `not understood: ${error}` };
@@ -114,6 +117,28 @@ interface Data {
   readonly quantity_before: string;
   readonly quantity_after: string;
   readonly level: LevelRow;
+}
+
+interface EventRow {
+  readonly position: string;
+  readonly type: string;
+  readonly operation_id: string;
+}
+
+interface PageMeta {
+  readonly through_position: string;
+  readonly journal: string;
+  readonly next_cursor?: string;
+}
+
+function page(rows: readonly EventRow[], meta: PageMeta): Partial<Attempt> {
+  const events = rows.map(({ position, type, operation_id }) => ({
+    position: Number(position),
+    type,
+    operation: operation_id,
+  }));
+  const through = { position: Number(meta.through_position), journal: meta.journal };
+  return { events, through, isCut: meta.next_cursor !== undefined };
 }
 
 function success(kind: Kind, answer: unknown): Partial<Attempt> {

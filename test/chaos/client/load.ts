@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Attempt, isSettled } from '../history.ts';
 import { Random } from '../random.ts';
 import type { Caller, Question } from './caller.ts';
+import { Follower } from './follow.ts';
 import { Questions } from './questions.ts';
 import type { ClientSetup } from './setup.ts';
 
@@ -30,6 +31,7 @@ export class Load {
   readonly #caller: Caller;
   readonly #random: Random;
   readonly #questions: Questions;
+  readonly #followers: readonly Follower[];
   /** Writes that were answered, to be sent again. */
   readonly #past: Question[] = [];
   /** Movements it may read. */
@@ -41,11 +43,19 @@ export class Load {
     this.#caller = caller;
     this.#random = new Random(setup.seed);
     this.#questions = new Questions(setup, this.#random);
+    this.#followers = (['steady', 'shaken'] as const).map(
+      (credential) => new Follower(setup, caller, this.#random, credential),
+    );
   }
 
   /** Until `drain`, and then until everything begun has been answered. */
   async run(): Promise<void> {
-    await Promise.all(Array.from({ length: loops }, () => this.#loop()));
+    const loading = Promise.all(Array.from({ length: loops }, () => this.#loop()));
+    const following = Promise.all(this.#followers.map((follower) => follower.run()));
+    // The last event is that of the last write.
+    await loading;
+    for (const follower of this.#followers) follower.drain();
+    await following;
   }
 
   drain(): void {
