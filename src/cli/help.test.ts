@@ -81,8 +81,8 @@ describe('what is missing', () => {
   --scopes <scopes>        "all", or some of customers.read, customers.write,
                            products.read, products.write, locations.read,
                            locations.write, inventory.read, inventory.write,
-                           operations.read, webhooks.read, webhooks.write,
-                           events.read
+                           operations.read, events.read, webhooks.read,
+                           webhooks.write
   --locations <locations>  "all", "none", or IDs, by comma
 
 Example:

@@ -120,7 +120,7 @@ describe('a poller that goes on behind the last position', () => {
       const [filter = '', isMeant] = pollers[n] ?? [];
       const expected = inOrder.filter((one) => isMeant?.(one)).map(({ id }) => id);
       expect([filter, seen.map(({ id }) => id)]).toEqual([filter, expected]);
-      expect(looks).toBeGreaterThan(2);
+      expect(looks).toBeGreaterThan(1);
     }
     const positions = await service.db.sql(
       `select min(position)::int as first, max(position)::int as last,
