@@ -102,11 +102,11 @@ async function deepen(
     at = new Date();
     await client.query(
       `insert into inventory_movements (merchant_id, id, product_id, location_id, sequence, type,
-         reason, quantity_before, quantity_delta, quantity_after, operation_id, line,
-         credential_id, actor_kind, recorded_at)
+         reason, quantity_before, quantity_delta, quantity_after, operation_id, position,
+         line, credential_id, actor_kind, recorded_at)
        select l.merchant_id, ${movementId}, l.product_id, l.location_id, l.sequence + $3,
          'adjustment', 'stock_count', l.quantity + $3 - 1, 1, l.quantity + $3,
-         'op_${oldest}' || ${number}, l.sequence + $3, $4, 'personal_access_token', $5
+         'op_${oldest}' || ${number}, (${number})::bigint + 1, l.sequence + $3, $4, 'personal_access_token', $5
        from inventory_levels l where l.merchant_id = $1`,
       [id, movementPrefix, round, credential, at],
     );

@@ -3,12 +3,13 @@
 
 import { describe, expect, test } from 'vitest';
 import { harmless } from './mutants/harmless.ts';
+import { journalMutants } from './mutants/journal.ts';
 import { keyMutants } from './mutants/keys.ts';
 import { ledgerMutants } from './mutants/ledger.ts';
 import { filesUnder, mutated } from './mutants/mutant.ts';
 import { predicateMutants, unknownConditions } from './mutants/predicates.ts';
 
-const named = [...keyMutants, ...ledgerMutants];
+const named = [...keyMutants, ...ledgerMutants, ...journalMutants];
 const predicates = predicateMutants();
 
 test.each(named)('$name applies exactly once', (mutant) => {

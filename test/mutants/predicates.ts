@@ -45,7 +45,7 @@ const forms: readonly Form[] = [
   {
     pattern: new RegExp(
       String.raw`\(${column}, ([^()]*)\)(\s*(?:>=|<=|<|>|=|is distinct from)\s*)` +
-        String.raw`\(${column}, ([^()]*)\)`,
+        String.raw`\(${column}, ((?:[^()]|\([^()]*\))*)\)`,
       'g',
     ),
     without: ([from, left, sign, right]) => ({ from, to: `(${left})${sign}(${right})` }),

@@ -5,6 +5,7 @@
 
 import { parseArgs } from 'node:util';
 import { harmless } from './harmless.ts';
+import { journalMutants } from './journal.ts';
 import { keyMutants } from './keys.ts';
 import { ledgerMutants } from './ledger.ts';
 import { type Mutant, mutated } from './mutant.ts';
@@ -26,7 +27,7 @@ const { values: flags } = parseArgs({
 function chosen(): Mutant[] {
   const all = flags.predicates
     ? predicateMutants().filter(({ name }) => harmless[name] === undefined)
-    : [...keyMutants, ...ledgerMutants];
+    : [...keyMutants, ...ledgerMutants, ...journalMutants];
   if (flags.tenth) return tenthOf(all);
   if (flags.only.length === 0) return all;
   const some = all.filter(({ name }) => flags.only.some((text) => name.includes(text)));
