@@ -28,7 +28,7 @@ export const journalMutants: readonly Mutant[] = [
     name: 'journal-locked-after-the-keys',
     breaks: 'batches meet at their keys before they meet at the journal',
     edits: [{ file: batch, from: `${lock}    saving,\n`, to: `    saving,\n${lock}` }],
-    suites: ['test/interleavings/positions.test.ts'],
+    suites: ['test/failpoints/raise.test.ts'],
   },
   {
     name: 'feed-trusts-ids',
