@@ -106,7 +106,8 @@ async function deepen(
          line, credential_id, actor_kind, recorded_at)
        select l.merchant_id, ${movementId}, l.product_id, l.location_id, l.sequence + $3,
          'adjustment', 'stock_count', l.quantity + $3 - 1, 1, l.quantity + $3,
-         'op_${oldest}' || ${number}, (${number})::bigint + 1, l.sequence + $3, $4, 'personal_access_token', $5
+         'op_${oldest}' || ${number}, (${number})::bigint + 1, l.sequence + $3, $4,
+         'personal_access_token', $5
        from inventory_levels l where l.merchant_id = $1`,
       [id, movementPrefix, round, credential, at],
     );
