@@ -150,6 +150,8 @@ interface ServiceOptions {
   /** Otherwise any that is free. */
   readonly port?: number;
   readonly nodeFlags?: readonly string[];
+  /** Further settings. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -163,7 +165,14 @@ exec "$@" 3<&-`;
 
 /** @throws Error with the service's own words when it does not start. */
 export async function startService(options: ServiceOptions): Promise<HttpProcess> {
-  const { directory, databaseUrl, checkout = thisCheckout, port = 0, nodeFlags = [] } = options;
+  const {
+    directory,
+    databaseUrl,
+    checkout = thisCheckout,
+    port = 0,
+    nodeFlags = [],
+    env = {},
+  } = options;
   const serve = ['serve', '--json', '--port', String(port), '--database-url', databaseUrl];
   // As an operator does: the first line of the program says how Node is started.
   const program = join(checkout, 'bin/tallybook.js');
@@ -173,6 +182,7 @@ export async function startService(options: ServiceOptions): Promise<HttpProcess
     env: {
       PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ''}`,
       TALLYBOOK_SECRET: 'a benchmark has no secrets: all is thrown away',
+      ...env,
     },
     stdio: ['ignore', 'pipe', log.descriptor, 'pipe'],
   });

@@ -22,6 +22,7 @@ import { customerCommands, customerEndpoints } from './customers/endpoints.ts';
 import type { Database } from './database/connect.ts';
 import { JointReads } from './database/joint-reads.ts';
 import { eventEndpoints } from './events/endpoints.ts';
+import { EventPages } from './events/pages.ts';
 import { Watch } from './events/watch.ts';
 import type { Api } from './http/pipeline.ts';
 import { inventoryEndpoints } from './inventory/endpoints.ts';
@@ -32,8 +33,10 @@ import { operationEndpoints } from './operations/endpoints.ts';
 import { writeOf } from './operations/write.ts';
 import { productEndpoints } from './products/endpoints.ts';
 import { Destinations } from './webhooks/address.ts';
+import { Delivery, type DeliveryOptions } from './webhooks/delivery.ts';
 import { type WebhookTools, webhookEndpoints } from './webhooks/endpoints.ts';
 import { WebhookSecretSealer } from './webhooks/secret.ts';
+import { SenderOnDemand } from './webhooks/sender.ts';
 import { WebhookTrials } from './webhooks/trials.ts';
 
 const domains: readonly Endpoint[] = [
@@ -43,11 +46,13 @@ const domains: readonly Endpoint[] = [
   ...inventoryEndpoints,
 ];
 
+const pages = new EventPages(domains);
+
 /** Every endpoint of the interface, in the order of the document. */
 const endpointsOf = (webhooks: WebhookTools): readonly Endpoint[] => [
   ...domains,
   ...operationEndpoints,
-  ...eventEndpoints(domains),
+  ...eventEndpoints(pages),
   ...webhookEndpoints(webhooks),
   ...accessEndpoints,
 ];
@@ -86,6 +91,8 @@ export interface Service {
     body: JsonObject,
     options?: { readonly id?: string; readonly key?: string },
   ): Promise<WriteAnswer>;
+  /** Begins to call the receivers of webhooks, until what is returned is stopped. */
+  deliver(watcher?: DeliveryOptions): Delivery;
   /** The authorization server, made when it is first asked for. */
   oauthServer(issuer: string): Promise<OAuthServer>;
   /** Writes what it has noted in the background. Call it when no request is running. */
@@ -97,17 +104,20 @@ export function createService(options: ServiceOptions): Service {
   const joint = new JointReads(database.readerOf);
   const readerOf = (merchant: string) => joint.readerOf(merchant);
   const watch = new Watch(database.readerOf, database.reader);
+  const state: { delivery?: Delivery } = {};
   const dispatcher = new Dispatcher({
     writer: database.writer,
     readerOf,
     workers: limits.writeWorkers,
-    onChange: (merchant, position) => watch.note(merchant, position),
+    onChange: (merchant, position) => {
+      watch.note(merchant, position);
+      state.delivery?.note(merchant, position);
+    },
     ...(options.onBatch === undefined ? {} : { onBatch: options.onBatch }),
   });
   const lastUses = new LastUses(database.globalWriter);
   const limiter = new RateLimiter(database.leases);
   const denials = new Denials(database.globalWriter);
-  const operatorLines = new OperatorLines(database.globalWriter);
   const trials = webhookTrials(options, readerOf);
   const served = endpointsOf(trials);
   return {
@@ -120,23 +130,11 @@ export function createService(options: ServiceOptions): Service {
       failures: new FailedAuthentications(),
       cursors: new CursorSealer(options.secret),
     },
-    async performAsOperator(merchantId, type, body, { id = '', key = randomUUID() } = {}) {
-      const operator = await operatorAt(database.reader, merchantId);
-      const requestId = mintId('req_');
-      const resource = id === '' ? {} : { resource_id: id };
-      const entry = { action: type, merchant_id: merchantId, ...resource };
-      await operatorLines.record({ ...entry, request_id: requestId });
-      const write = writeOf(writeEndpoint(served, type), operator, {
-        id,
-        key,
-        body,
-        ifMatch: undefined,
-        requestId,
-        deadline: performance.now() + limits.requestDeadline,
-      });
-      const bound =
-        (await dispatcher.judgeFields(write)) ?? (await dispatcher.judgeResource(write));
-      return dispatcher.perform(write, bound);
+    performAsOperator: operatorWrites(database, dispatcher, served),
+    deliver(watcher) {
+      state.delivery = deliveryOf(options, watcher);
+      state.delivery.start();
+      return state.delivery;
     },
     oauthServer: oauthOnDemand({
       ...database,
@@ -153,17 +151,61 @@ export function createService(options: ServiceOptions): Service {
   };
 }
 
+function operatorWrites(
+  database: Database,
+  dispatcher: Dispatcher,
+  served: readonly Endpoint[],
+): Service['performAsOperator'] {
+  const lines = new OperatorLines(database.globalWriter);
+  return async (merchantId, type, body, { id = '', key = randomUUID() } = {}) => {
+    const operator = await operatorAt(database.reader, merchantId);
+    const requestId = mintId('req_');
+    const resource = id === '' ? {} : { resource_id: id };
+    const entry = { action: type, merchant_id: merchantId, ...resource };
+    await lines.record({ ...entry, request_id: requestId });
+    const write = writeOf(writeEndpoint(served, type), operator, {
+      id,
+      key,
+      body,
+      ifMatch: undefined,
+      requestId,
+      deadline: performance.now() + limits.requestDeadline,
+    });
+    const bound = (await dispatcher.judgeFields(write)) ?? (await dispatcher.judgeResource(write));
+    return dispatcher.perform(write, bound);
+  };
+}
+
 function webhookTrials(
   { database: { writer }, secret, webhookAllow = [] }: ServiceOptions,
   readerOf: (merchant: string) => Reads,
 ): WebhookTrials {
   const sealer = new WebhookSecretSealer(secret);
+  const destinations = new Destinations(webhookAllow);
   return new WebhookTrials({
     sealer,
-    destinations: new Destinations(webhookAllow),
+    destinations,
+    sender: new SenderOnDemand(destinations),
     writer,
     readerOf,
   });
+}
+
+function deliveryOf(
+  { database, secret, webhookAllow = [] }: ServiceOptions,
+  watcher?: DeliveryOptions,
+): Delivery {
+  const { reader, readerOf, writer } = database.deliveries;
+  const joint = new JointReads(readerOf);
+  return new Delivery(
+    {
+      ...{ reader, writer, pages },
+      readerOf: (merchant) => joint.readerOf(merchant),
+      sealer: new WebhookSecretSealer(secret),
+      sender: new SenderOnDemand(new Destinations(webhookAllow)),
+    },
+    watcher,
+  );
 }
 
 function writeEndpoint(served: readonly Endpoint[], type: OperationType): AnyWriteEndpoint {

@@ -160,6 +160,7 @@ describe('the other settings', () => {
     ].map((entry) => ['TALLYBOOK_WEBHOOK_ALLOW', `localhost,${entry}`]),
     ['TALLYBOOK_LOG_LEVEL', 'loud'],
     ['TALLYBOOK_LOG_ADDRESSES', 'yes'],
+    ['TALLYBOOK_WEBHOOKS', 'false'],
   ])('%s=%s is refused by name', (variable, value) => {
     expect(() => readConfig({}, { [variable]: value })).toThrow(variable);
   });

@@ -75,6 +75,11 @@ export const settings = {
       'Hosts, addresses and CIDR ranges, by comma, that webhooks may call although they are ' +
       'private, and without TLS; `host:port` for one port.',
   },
+  webhooks: {
+    variable: 'TALLYBOOK_WEBHOOKS',
+    default: 'on',
+    meaning: 'on or off: whether this node calls the receivers of webhooks. Off for a copy.',
+  },
   backupDir: {
     variable: 'TALLYBOOK_BACKUP_DIR',
     flag: '--backup-dir',
@@ -158,6 +163,8 @@ export interface Config {
   readonly publicUrl: string | undefined;
   readonly secret: string | undefined;
   readonly trustedProxies: readonly string[];
+  /** Whether receivers of webhooks are called. */
+  readonly webhooks: boolean;
   /** What webhooks may call beside public addresses. */
   readonly webhookAllow: readonly AllowedDestination[];
   /** Undefined: the service takes none. */
@@ -206,10 +213,11 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     publicUrl: publicUrl === undefined ? undefined : originOf(publicUrl),
     secret: variable('secret'),
     trustedProxies: proxiesOf(variable('trustedProxies') ?? ''),
+    webhooks: isOn('webhooks', variable('webhooks') ?? settings.webhooks.default),
     webhookAllow: destinationsOf(variable('webhookAllow') ?? ''),
     backups: backupsOf(flags, variable),
     logLevel: logLevelOf(variable('logLevel') ?? settings.logLevel.default),
-    logAddresses: logAddressesOf(variable('logAddresses') ?? settings.logAddresses.default),
+    logAddresses: isOn('logAddresses', variable('logAddresses') ?? settings.logAddresses.default),
     metricsPort: metricsPort === undefined ? undefined : portOf('metricsPort', metricsPort),
   };
 }
@@ -362,8 +370,8 @@ function logLevelOf(value: string): LogLevel {
   return level;
 }
 
-function logAddressesOf(value: string): boolean {
-  if (value !== 'on' && value !== 'off') throw wrong('logAddresses', 'on or off');
+function isOn(name: SettingName, value: string): boolean {
+  if (value !== 'on' && value !== 'off') throw wrong(name, 'on or off');
   return value === 'on';
 }
 

@@ -15,7 +15,7 @@ import { DailyBackups } from './backups/daily.ts';
 import { BackupFolder } from './backups/folder.ts';
 import { type Backups, type Config, environmentFor, namesOf, type Storage } from './config.ts';
 import { limits } from './core/limits.ts';
-import type { FailureKind } from './core/statement.ts';
+import { DatabaseFailure, type FailureKind } from './core/statement.ts';
 import { systemReason } from './core/system-failure.ts';
 import { openStore, type Store } from './database/open.ts';
 import { Certificate } from './http/certificate.ts';
@@ -25,6 +25,7 @@ import { programVersion, sitesOf } from './http/sites.ts';
 import { logRequest } from './log.ts';
 import { oauthRoutes } from './oauth/routes.ts';
 import { startPrivateServer } from './postgres/server.ts';
+import type { Delivery } from './webhooks/delivery.ts';
 
 /** A started service. */
 export interface Running {
@@ -109,7 +110,7 @@ async function serveStore(
     onUnrecorded: (denials) => log.warn({ denials }, 'ended without recording who was denied'),
   });
   const queued = () => service.dispatcher.queued;
-  const state = { isReady: false };
+  const state: { isReady: boolean; delivery?: Delivery } = { isReady: false };
   const isReady = async () => state.isReady && (await store.isCurrent());
   const { usage: connections, connectionsMax } = database;
   metrics.read({ queued, connections, connectionsMax, linesLost, isReady });
@@ -141,7 +142,7 @@ async function serveStore(
     stop: async () => {
       state.isReady = false;
       const backupsStopped = backups?.stop();
-      const left = await drain(server);
+      const [left] = await Promise.all([drain(server), stopDelivery(state.delivery, log)]);
       metricsServer?.close();
       await writeNotes(service, left, log);
       await backupsStopped;
@@ -151,6 +152,7 @@ async function serveStore(
   };
   const setReady = () => {
     state.isReady = true;
+    if (config.webhooks) state.delivery = deliver(service, metrics, log);
   };
   return { running, setReady };
 }
@@ -162,6 +164,29 @@ function detailsOf({ linesLost, certificate, backups }: Parts): object {
     ...(certificate && { certificate_ends: certificate.validTo.toISOString() }),
     ...(backups && { backup: backupDetails(backups) }),
   };
+}
+
+function deliver(service: Service, metrics: Metrics, log: Logger): Delivery {
+  const delivery = service.deliver({
+    onCall: (outcome) => metrics.countDelivery(outcome),
+    onPause: ({ merchant: merchantId, webhook: webhookId, reason }) => {
+      log.warn({ merchantId, webhookId, reason }, 'paused a webhook');
+    },
+    onError: (err, { merchant: merchantId, webhook: webhookId } = {}) => {
+      // The database says itself that it is away.
+      if (err instanceof DatabaseFailure) return;
+      log.error({ merchantId, webhookId, err }, 'webhooks wait');
+    },
+  });
+  metrics.readDeliveries(() => delivery.standing());
+  return delivery;
+}
+
+/** What is not saved is sent again, by this node or another. */
+async function stopDelivery(delivery: Delivery | undefined, log: Logger): Promise<void> {
+  await delivery?.stop(limits.webhookStopPatience).catch((err: unknown) => {
+    log.warn({ err }, 'ended without saving what webhooks were sent');
+  });
 }
 
 /** Uses a renewed certificate, and tells when the one in use ends. */

@@ -236,6 +236,41 @@ export const limits = {
   webhookSecretOverlapHours: 24,
   /** Enough to see what a receiver does; some 20 KB. */
   webhookAttemptsKept: 100,
+  /** A process that ended without a word has its webhooks for so long. */
+  webhookLease: 10_000,
+  /** Whoever is busy renews its lease twice before it ends, should one try fail. */
+  webhookLeaseRenewal: 3_000,
+  /** How long a commit of another node may go unnoticed. */
+  webhookPollInterval: 500,
+  /** So many are claimed and saved in one transaction, which others may have to wait for. */
+  webhooksPerClaim: 200,
+  /** Under way to one receiver. */
+  webhookCallsMax: 16,
+  /** A receiver that nothing is known of; it has as many as may be after 14 successes. */
+  webhookCallsAtFirst: 2,
+  /**
+   * Under way to all receivers that answer; and as many to those that do not, or failed last. Each
+   * holds a socket, and 10 KB of memory.
+   */
+  webhookCallsOfAllMax: 256,
+  /** A call that takes so long is counted with those that fail. */
+  webhookCallLong: 1_000,
+  /** Events that wait for another attempt; some 20 KB. */
+  webhookFailuresMax: 100,
+  /** Events that are read together. */
+  webhookEventsChosen: 50,
+  /** An event that is not sent so soon after it was read is read again. */
+  webhookEventAge: 1_000,
+  /** So many events are sent beyond one that is still under way: after a crash they come twice. */
+  webhookEventsAhead: 1_000,
+  /** For a name server to answer; it is asked twice. */
+  webhookNameTimeout: 2_000,
+  /** While calls are under way, the next few wait for one another for so long. */
+  webhookTurnInterval: 10,
+  /** At the end, for calls under way: most receivers answer in less. What is cut comes again. */
+  webhookStopPatience: 3_000,
+  /** How often it is looked whether all calls have ended, at the end. */
+  webhookStopLook: 20,
   /** Of one call: name, connection, TLS, answer. A receiver should store the event and answer. */
   webhookCallTimeout: 10_000,
   /** Nobody reads it. A short one is read to its end, so that its connection can be used again. */

@@ -1,7 +1,7 @@
 // Connections to PostgreSQL: a pool for reads, which merchants share fairly, a small reserve for
 // authentication and health checks so that slow reads cannot block them, one connection per write
-// worker, one for rate limits, and two for the global tables. Every connection has an error
-// listener until it is closed: without it a crash of the database ends this process.
+// worker, one for rate limits, two for the global tables, and four for webhooks. Every connection
+// has an error listener until it is closed: without it a crash of the database ends this process.
 
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -35,6 +35,12 @@ export interface Database {
    * For small transactions on the global tables, such as tokens and audit. No write waits for them.
    */
   readonly globalWriter: Writer;
+  /** For webhooks: no request waits for what they read and save. */
+  readonly deliveries: {
+    readonly readerOf: (merchant: string) => Reader;
+    readonly reader: Reader;
+    readonly writer: Writer;
+  };
   /** Connections in use, idle and waited for, for the metrics. */
   usage(): { readonly total: number; readonly idle: number; readonly waiting: number };
   /** How many connections this may open. */
@@ -53,6 +59,8 @@ export interface ConnectOptions {
 export const readConnections = Math.min(4 * availableParallelism() + 4, limits.readConnectionsMax);
 const reserveConnections = 2;
 const globalConnections = 2;
+/** A merchant alone gets two of these to read by. */
+const deliveryReadConnections = 3;
 
 export function connectDatabase(options: ConnectOptions): Database {
   const health = new ConnectionHealth(options.onError ?? (() => undefined));
@@ -63,7 +71,10 @@ export function connectDatabase(options: ConnectOptions): Database {
   const writes = openPool(options.writers);
   const leases = openPool(1);
   const globalWriter = openPool(globalConnections);
-  const pools = [reads, reserve, writes, leases, globalWriter];
+  const deliveryReads = openPool(deliveryReadConnections);
+  const fairDeliveries = new FairReads(poolReader(deliveryReads, health), deliveryReadConnections);
+  const deliveryWrites = openPool(1);
+  const pools = [reads, reserve, writes, leases, globalWriter, deliveryReads, deliveryWrites];
   const sum = (count: (pool: pg.Pool) => number) =>
     pools.map(count).reduce((total, one) => total + one, 0);
   return {
@@ -73,6 +84,11 @@ export function connectDatabase(options: ConnectOptions): Database {
     writer: poolWriter(writes, health),
     leases: poolWriter(leases, health),
     globalWriter: poolWriter(globalWriter, health),
+    deliveries: {
+      readerOf: (merchant) => fairDeliveries.readerOf(merchant),
+      reader: fairDeliveries.readerOf(''),
+      writer: poolWriter(deliveryWrites, health),
+    },
     usage: () => ({
       total: sum((pool) => pool.totalCount),
       idle: sum((pool) => pool.idleCount),

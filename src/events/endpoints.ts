@@ -1,213 +1,37 @@
-// The feed: a page of events, from one look at the journal. Records are shown as they are now.
+// The feed.
 
-import { type ByColumn, rowsOf } from '../contract/columns.ts';
-import type { DataOf } from '../contract/contract.ts';
-import type { AnyWriteEndpoint, CollectionEndpoint, Endpoint } from '../contract/endpoint.ts';
-import { fetchSize } from '../contract/page.ts';
-import type { OperationType, Resource } from '../contract/resource.ts';
-import { limits } from '../core/limits.ts';
-import type { CredentialKind, MerchantId } from '../core/principal.ts';
-import { Problem } from '../core/problem.ts';
-import type { Reads } from '../core/statement.ts';
-import type { MovementRow } from '../inventory/adjust.ts';
-import { presentMovement } from '../inventory/endpoints.ts';
+import type { CollectionEndpoint } from '../contract/endpoint.ts';
 import { requireKnown } from '../journal/known.ts';
 import { listEvents } from './contract.ts';
-import { concernOf, type FeedCall, kindOf, reachOf } from './reach.ts';
-import { readFeed } from './store.ts';
+import type { EventPages } from './pages.ts';
+import { concernOf, reachOf } from './reach.ts';
 
-type Event = DataOf<typeof listEvents>;
-
-interface EventRow {
-  readonly operation_id: string;
-  readonly position: number;
-  readonly type: OperationType;
-  readonly occurred_at: string;
-  readonly resource_id: string;
-  readonly credential_id: string;
-  readonly kind: CredentialKind;
-  readonly application_id: string | null;
-  /** Of all its movements in reach, where there are more than are shown. */
-  readonly counted: { readonly count: number; readonly locations: string[] | null } | null;
-}
-
-type Moved = MovementRow & { readonly bytes: number };
-
-/** A look at the journal: what is in reach, and up to where all was judged. */
-interface Look {
-  readonly journal: string;
-  readonly last: number;
-  readonly rows: readonly EventRow[];
-  readonly movements: ReadonlyMap<number, readonly Moved[]>;
-}
-
-/** The endpoints of the feed. Records are shown as `writes` present them. */
-export function eventEndpoints(domains: readonly Endpoint[]): readonly CollectionEndpoint[] {
-  const records = new Records(domains);
+export function eventEndpoints(pages: EventPages): readonly CollectionEndpoint[] {
   const feed: CollectionEndpoint<typeof listEvents> = {
     contract: listEvents,
     async run(reads, call) {
-      const { merchant } = call.principal;
-      const after = startOf(call);
-      const look = await lookAt(reads, call, after);
-      const wanted = look.rows.slice(0, call.page.limit);
-      const bytes = await records.measure(reads, merchant, wanted);
-      const shown = untilFull(wanted, (row) => bytes.get(row.resource_id) ?? bytesOf(look, row));
-      const found = await records.find(reads, merchant, shown);
-      const next = look.rows[shown.length];
-      const horizon = Math.min(after + limits.eventsJudgedMax, look.last);
-      const through = next === undefined ? horizon : next.position - 1;
-      const key = `${through}.${look.journal}`;
+      const { principal, query, page } = call;
+      const [position, named] = page.after?.split('.') ?? [];
+      const after = Number(position ?? query.after_position ?? 0);
+      const found = await pages.read(reads, principal.merchant, {
+        ...{ reach: reachOf(call), after, limit: page.limit },
+      });
+      const { events, through, journal, last } = found;
+      requireKnown(
+        { id: journal, last },
+        position === undefined
+          ? { parameter: 'after_position', position: query.after_position, journal: query.journal }
+          : { parameter: 'cursor', position, journal: named },
+      );
+      const key = `${through}.${journal}`;
       return {
-        items: shown.map((row) => present(row, look.movements.get(row.position) ?? [], found)),
-        next: through < look.last ? key : undefined,
-        meta: { through_position: String(through), journal: look.journal },
+        items: events,
+        next: through < last ? key : undefined,
+        meta: { through_position: String(through), journal },
         end: { position: through, key },
       };
     },
     waiting: { seconds: ({ wait }) => wait ?? 0, concern: concernOf },
   };
   return [feed];
-}
-
-/** The position that a page goes on behind. */
-function startOf({ query, page }: FeedCall): number {
-  return Number(page.after?.split('.')[0] ?? query.after_position ?? 0);
-}
-
-/** @throws Problem missing_parameter or journal_mismatch */
-async function lookAt(reads: Reads, call: FeedCall, after: number): Promise<Look> {
-  const { principal, query, page } = call;
-  const { merchant } = principal;
-  const reach = reachOf(call);
-  // Callers with one reach who were woken by one operation share a query.
-  const limit = fetchSize(page);
-  const answer = await reads.find(() => readFeed(merchant, after, reach, limit), merchant);
-  if (answer === undefined) throw new Error(`${merchant} has no journal`);
-  const { journal, last } = answer;
-  const [position, named] = page.after?.split('.') ?? [];
-  requireKnown(
-    { id: journal, last },
-    position === undefined
-      ? { parameter: 'after_position', position: query.after_position, journal: query.journal }
-      : { parameter: 'cursor', position, journal: named },
-  );
-  const movements = new Map<number, Moved[]>();
-  for (const row of sharedRowsOf<Moved>(answer.movements)) {
-    const others = movements.get(row.position);
-    if (others === undefined) movements.set(row.position, [row]);
-    else others.push(row);
-  }
-  return { journal, last, rows: sharedRowsOf<EventRow>(answer.events), movements };
-}
-
-/** Of columns that others who share the query need as well: taking rows of them empties them. */
-function sharedRowsOf<Row extends object>(columns: object): readonly Row[] {
-  return rowsOf<Row>([{ ...columns } as ByColumn<Row>]);
-}
-
-function bytesOf({ movements }: Look, { position }: EventRow): number {
-  return (movements.get(position) ?? []).reduce((sum, { bytes }) => sum + bytes, 0);
-}
-
-/** The rows up to the one that makes the page full. */
-function untilFull(rows: readonly EventRow[], sizeOf: (row: EventRow) => number): EventRow[] {
-  let bytes = 0;
-  const full = rows.findIndex((row) => {
-    bytes += sizeOf(row);
-    return bytes >= limits.pageBytesMax;
-  });
-  return full < 0 ? [...rows] : rows.slice(0, full + 1);
-}
-
-/** A record as GET shows it. Null: it is erased. */
-type Found = ReadonlyMap<string, object | null>;
-
-/** What records are when their events are read. */
-class Records {
-  readonly #writes = new Map<Resource, AnyWriteEndpoint>();
-
-  constructor(domains: readonly Endpoint[]) {
-    for (const one of domains) {
-      const { resource, kind } = one.contract;
-      if (kind !== 'write' || resource.events === undefined) continue;
-      if (!this.#writes.has(resource)) this.#writes.set(resource, one as AnyWriteEndpoint);
-    }
-  }
-
-  /** Without the small ones. */
-  async measure(
-    reads: Reads,
-    merchant: MerchantId,
-    rows: readonly EventRow[],
-  ): Promise<ReadonlyMap<string, number>> {
-    const ofRecords = rows.filter(isOfRecord);
-    if (ofRecords.length <= limits.recordsUnmeasuredMax) return new Map();
-    const measured = ofRecords.map(async (row) => {
-      const { measure } = this.#writeOf(row);
-      const found = measure && (await reads.find((ids) => measure(merchant, ids), row.resource_id));
-      return [row.resource_id, found?.bytes ?? 0] as const;
-    });
-    return new Map(await Promise.all(measured));
-  }
-
-  async find(reads: Reads, merchant: MerchantId, rows: readonly EventRow[]): Promise<Found> {
-    const found = rows.filter(isOfRecord).map(async (row) => {
-      const write = this.#writeOf(row);
-      const record = await reads.find((ids) => write.find(merchant, ids), row.resource_id);
-      return [row.resource_id, record === undefined ? null : shown(write, record)] as const;
-    });
-    return new Map(await Promise.all(found));
-  }
-
-  #writeOf({ type }: EventRow): AnyWriteEndpoint {
-    const write = this.#writes.get(kindOf(type).resource);
-    if (write === undefined) throw new Error(`nothing reads what ${type} writes`);
-    return write;
-  }
-}
-
-function isOfRecord({ type }: EventRow): boolean {
-  return kindOf(type).resource.events?.areMovements !== true;
-}
-
-function shown(write: AnyWriteEndpoint, row: { readonly id: string }): object | null {
-  try {
-    return write.present(row);
-  } catch (error) {
-    if (error instanceof Problem && error.code === 'resource_erased') return null;
-    throw error;
-  }
-}
-
-function present(row: EventRow, moved: readonly Moved[], found: Found): Event {
-  const { resource, event } = kindOf(row.type);
-  const record = found.get(row.resource_id) ?? null;
-  const isOfMovements = !isOfRecord(row);
-  const { count, locations } = row.counted ?? {
-    count: moved.length,
-    locations: [...new Set(moved.map(({ location_id }) => location_id))],
-  };
-  const version = record !== null && 'version' in record ? Number(record.version) : null;
-  const here = resource.noun === 'location' ? [row.resource_id] : [];
-  return {
-    id: `evt_${row.operation_id.slice('op_'.length)}`,
-    position: String(row.position),
-    type: event,
-    occurred_at: row.occurred_at,
-    operation_id: row.operation_id,
-    actor: {
-      credential_id: row.credential_id,
-      kind: row.kind,
-      application_id: row.application_id,
-    },
-    resource: {
-      type: resource.noun,
-      // The first in reach: that of an event which was cut may be another one.
-      id: isOfMovements ? (moved[0]?.id ?? row.resource_id) : row.resource_id,
-      version,
-    },
-    location_ids: isOfMovements ? [...(locations ?? [])].sort() : here,
-    data: isOfMovements ? { movements: moved.map(presentMovement), movement_count: count } : record,
-  };
 }

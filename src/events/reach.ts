@@ -6,6 +6,7 @@
 import type { QueryOf } from '../contract/contract.ts';
 import type { Happening, ListCall } from '../contract/endpoint.ts';
 import type { EventType, OperationType, Resource } from '../contract/resource.ts';
+import type { Principal } from '../core/principal.ts';
 import { resources } from '../resources.ts';
 import type { listEvents } from './contract.ts';
 import type { Reach } from './store.ts';
@@ -38,25 +39,61 @@ export function kindOf(type: OperationType): Kind {
 const isPlace = ({ noun }: Resource) => noun === 'location';
 const isProduct = ({ noun }: Resource) => noun === 'product';
 
+/** What is asked for of what a principal may see. */
+interface Asked {
+  /** Undefined: all. */
+  readonly types: readonly EventType[] | undefined;
+  /** Granted ones; undefined: all that are. */
+  readonly locations: readonly string[] | undefined;
+  /** Undefined: all. */
+  readonly products: readonly string[] | undefined;
+}
+
 export function reachOf({ principal, query, location }: FeedCall): Reach {
-  const { scopes, locations } = principal;
-  const asked = kinds.filter(
+  return reachFor(principal, {
+    types: query.type,
+    locations: location === undefined ? undefined : [location],
+    products: query.product_id,
+  });
+}
+
+/** What a webhook is sent, as its credential may see now. A location it lost is passed over. */
+export function reachOfWebhook(
+  principal: Principal,
+  {
+    types,
+    location_ids: named,
+  }: {
+    readonly types: readonly EventType[] | null;
+    readonly location_ids: readonly string[] | null;
+  },
+): Reach {
+  const { locations } = principal;
+  const isGranted = (id: string) => locations === 'all' || locations.some((one) => one === id);
+  return reachFor(principal, {
+    types: types ?? undefined,
+    locations: named?.filter(isGranted),
+    products: undefined,
+  });
+}
+
+function reachFor({ scopes, locations }: Principal, { types, ...asked }: Asked): Reach {
+  const wanted = kinds.filter(
     ({ resource, event }) =>
-      scopes.has(`${resource.name}.read`) &&
-      (query.type === undefined || query.type.includes(event)),
+      scopes.has(`${resource.name}.read`) && (types === undefined || types.includes(event)),
   );
   const typesOf = (isWanted: (resource: Resource) => boolean) =>
-    asked.filter(({ resource }) => isWanted(resource)).map(({ operation }) => operation);
+    wanted.filter(({ resource }) => isWanted(resource)).map(({ operation }) => operation);
   const areMovements = ({ events }: Resource) => events?.areMovements === true;
   const isRecord = (resource: Resource) => !areMovements(resource) && !isPlace(resource);
-  const isOfProducts = query.product_id !== undefined;
+  const isOfProducts = asked.products !== undefined;
   const granted = locations === 'all' ? null : locations;
   return {
-    elsewhere: location !== undefined ? [] : typesOf(isOfProducts ? isProduct : isRecord),
+    elsewhere: asked.locations !== undefined ? [] : typesOf(isOfProducts ? isProduct : isRecord),
     ofLocations: isOfProducts ? [] : typesOf(isPlace),
     ofMovements: typesOf(areMovements),
-    locations: location === undefined ? granted : [location],
-    products: query.product_id ?? null,
+    locations: asked.locations ?? granted,
+    products: asked.products ?? null,
     granted,
   };
 }

@@ -10,6 +10,13 @@ const latencyBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 /** Merchants that are named with the 429s they got; those of the others are counted together. */
 const namedMerchantsMax = 100;
 
+/** What became of webhooks, at all merchants and on all nodes. */
+export interface WebhookReadings {
+  readonly paused: Readonly<Record<string, number>>;
+  readonly retries: number;
+  readonly lag: number;
+}
+
 /** What is read at the moment somebody asks. */
 export interface Readings {
   queued(): number;
@@ -30,6 +37,12 @@ export class Metrics {
   readonly #batchCommands: Histogram;
   readonly #batchSeconds: Histogram;
   readonly #databaseFailures: Counter;
+  readonly #deliveries = new Counter({
+    name: 'tallybook_webhook_deliveries_total',
+    help: 'Calls of receivers of webhooks, by what became of them.',
+    labelNames: ['outcome'],
+    registers: [this.registry],
+  });
 
   constructor(version: string) {
     const registers = [this.registry];
@@ -114,6 +127,43 @@ export class Metrics {
 
   countDatabaseFailure(kind: string): void {
     this.#databaseFailures.inc({ kind });
+  }
+
+  countDelivery(outcome: string): void {
+    this.#deliveries.inc({ outcome });
+  }
+
+  /** Adds what all nodes say alike, because they read it from the database. */
+  readDeliveries(read: () => Promise<WebhookReadings>): void {
+    let reading: Promise<WebhookReadings | undefined> | undefined;
+    // Those who ask at the same moment share one answer.
+    const now = () => {
+      reading ??= read()
+        .catch(() => undefined)
+        .finally(() => {
+          reading = undefined;
+        });
+      return reading;
+    };
+    const retries = 'Events that wait for another attempt, of all active webhooks.';
+    this.expose('tallybook_webhook_retries_waiting', retries, async () => {
+      return (await now())?.retries ?? Number.NaN;
+    });
+    const lag = 'How far the active webhook that is furthest behind is behind its journal.';
+    this.expose('tallybook_webhook_lag_positions', lag, async () => {
+      return (await now())?.lag ?? Number.NaN;
+    });
+    new Gauge({
+      name: 'tallybook_webhooks_paused',
+      help: 'Webhooks that are not called, by why.',
+      labelNames: ['reason'],
+      registers: [this.registry],
+      async collect() {
+        const { paused = {} } = (await now()) ?? {};
+        this.reset();
+        for (const [reason, count] of Object.entries(paused)) this.set({ reason }, count);
+      },
+    });
   }
 
   /** Adds a number that a part of the service has only when it is set up, such as a certificate. */

@@ -69,6 +69,14 @@ export class Destinations {
     );
   }
 
+  /** Whether the operator allows a name, or ranges that it may turn out to be in. */
+  allowance(hostname: string): 'named' | 'perhaps' | 'none' {
+    const name = nameOf({ hostname });
+    const isNamed = this.#allowed.some((one) => one.kind === 'name' && one.name === name);
+    if (isNamed) return 'named';
+    return this.#allowed.some(({ kind }) => kind === 'range') ? 'perhaps' : 'none';
+  }
+
   /** A name may turn out to be an address of any range. */
   #mayAllow(target: ConnectionTarget): boolean {
     return this.#for(target).some(
@@ -88,7 +96,7 @@ export function literalOf({ hostname }: ConnectionTarget): string | undefined {
   return isIP(host) === 0 ? undefined : host;
 }
 
-function nameOf({ hostname }: ConnectionTarget): string {
+function nameOf({ hostname }: Pick<ConnectionTarget, 'hostname'>): string {
   return hostname.toLowerCase().replace(/\.$/, '');
 }
 

@@ -129,6 +129,9 @@ async function discard(body: AsyncIterable<Buffer>): Promise<void> {
 const failures: Readonly<Record<string, CallFailure>> = {
   ENOTFOUND: 'name_not_found',
   EAI_AGAIN: 'name_not_found',
+  ENODATA: 'name_not_found',
+  ESERVFAIL: 'name_not_found',
+  ETIMEOUT: 'name_not_found',
   ECONNREFUSED: 'connection_refused',
   ECONNRESET: 'connection_closed',
   EPIPE: 'connection_closed',

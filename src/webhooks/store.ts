@@ -153,7 +153,8 @@ export function findWebhooks(merchant: MerchantId, ids: readonly string[]): Stat
   };
 }
 
-const secrets = `w.secret,
+/** Of `w`. */
+export const callSecrets = `w.secret,
   case when w.old_secret_ends_at > now() then w.old_secret end as old_secret,
   case when w.old_secret_ends_at > now() then w.old_secret_ends_at end as old_secret_ends_at`;
 
@@ -165,7 +166,7 @@ export function findSecrets(
   return {
     name: 'find_webhook_secrets',
     text: `
-      select w.id, ${secrets} from webhooks w
+      select w.id, ${callSecrets} from webhooks w
       where w.merchant_id = $1 and w.credential_id = $2 and w.id = any ($3)`,
     values: [merchant, credentialId, ids.map(lookupId)],
   };
@@ -181,7 +182,7 @@ export function findCall(merchant: MerchantId, ids: readonly string[]): Statemen
   return {
     name: 'find_webhook_call',
     text: `
-      select w.id, w.url, w.version, ${secrets} from webhooks w
+      select w.id, w.url, w.version, ${callSecrets} from webhooks w
       where w.merchant_id = $1 and w.id = any ($2)`,
     values: [merchant, ids.map(lookupId)],
   };
@@ -195,19 +196,22 @@ export interface Ground {
   readonly server: string;
 }
 
+/** A dump that is loaded into another server, or beside the first one, is another database. */
+export const databaseIdentity = `(
+  select s.system_identifier || '/' || d.oid from pg_control_system() s
+  join pg_database d on d.datname = current_database())`;
+
 /**
- * The end of the journal, how many webhooks are active, and which database this is: a dump that is
- * loaded into another server, or beside the first one, is another. Nothing is locked: two nodes may
- * let a few webhooks more become active.
+ * The end of the journal, how many webhooks are active, and which database this is. Nothing is
+ * locked: two nodes may let a few webhooks more become active.
  */
 export const findGround: SetStatement<Ground> = {
   name: 'find_webhook_ground',
   text: `
     select a.merchant_id, e.id as journal, e.last, (
         select count(*) from webhooks w
-        where w.merchant_id = a.merchant_id and w.status = 'active') as active, (
-        select s.system_identifier || '/' || d.oid from pg_control_system() s
-        join pg_database d on d.datname = current_database()) as server
+        where w.merchant_id = a.merchant_id and w.status = 'active') as active,
+      ${databaseIdentity} as server
     from json_to_recordset($1) as a (merchant_id text)
     join (${journalEnds}) e on e.merchant_id = a.merchant_id`,
   records: [{}],
@@ -316,17 +320,20 @@ function progressOf(row: WebhookChange): object {
   return { id, position: known, is_moved, is_resumed, server };
 }
 
+/** The last of a list of attempts: as many as are kept. */
+export const lastAttempts = (list: string) => `(
+  select jsonb_agg(k.one order by k.number)
+  from (
+    select t.one, t.number
+    from jsonb_array_elements(${list}) with ordinality as t (one, number)
+    order by t.number desc limit ${limits.webhookAttemptsKept}) k)`;
+
 /** Adds an attempt, and forgets the oldest beyond those that are kept. */
 export function recordAttempt(merchant: MerchantId, webhook: string, attempt: Attempt): Statement {
   return {
     name: 'record_webhook_attempt',
     text: `
-      update webhook_progress p set attempts = (
-        select jsonb_agg(k.one order by k.number)
-        from (
-          select a.one, a.number
-          from jsonb_array_elements(p.attempts || $3::jsonb) with ordinality as a (one, number)
-          order by a.number desc limit ${limits.webhookAttemptsKept}) k)
+      update webhook_progress p set attempts = ${lastAttempts('p.attempts || $3::jsonb')}
       where p.merchant_id = $1 and p.webhook_id = $2`,
     values: [merchant, webhook, JSON.stringify(attempt)],
   };

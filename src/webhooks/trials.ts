@@ -10,11 +10,12 @@ import type { Attempt } from './contract.ts';
 import { openSecrets, type WebhookTools } from './endpoints.ts';
 import type { CallFailure } from './failures.ts';
 import type { WebhookSecretSealer } from './secret.ts';
-import type { WebhookSender } from './send.ts';
+import type { SenderOnDemand } from './sender.ts';
 import { signatureHeaders } from './signature.ts';
 import { type CallRow, findCall, recordAttempt } from './store.ts';
 
 interface TrialOptions extends Pick<WebhookTools, 'sealer' | 'destinations'> {
+  readonly sender: SenderOnDemand;
   readonly writer: Writer;
   readonly readerOf: (merchant: MerchantId) => Reads;
 }
@@ -26,7 +27,6 @@ export class WebhookTrials implements WebhookTools {
   readonly #running = new Set<Promise<void>>();
   /** How many calls are under way, by merchant. */
   readonly #calls = new Map<MerchantId, number>();
-  #sender: Promise<WebhookSender> | undefined;
 
   constructor(options: TrialOptions) {
     this.sealer = options.sealer;
@@ -44,7 +44,7 @@ export class WebhookTrials implements WebhookTools {
 
   /** Ends the calls under way. */
   async close(): Promise<void> {
-    await (await this.#sender)?.close();
+    await this.#options.sender.close();
     await Promise.all(this.#running);
   }
 
@@ -71,20 +71,13 @@ export class WebhookTrials implements WebhookTools {
     const secrets = openSecrets(this.sealer, merchant, row);
     if (secrets === undefined) return nothingSent('secret_unreadable');
     const headers = signatureHeaders({ id, at, body, secrets });
-    return (await this.#load()).send({ url: row.url, headers, body });
+    return (await this.#options.sender.load()).send({ url: row.url, headers, body });
   }
 
   #done(merchant: MerchantId): void {
     const left = (this.#calls.get(merchant) ?? 1) - 1;
     if (left > 0) this.#calls.set(merchant, left);
     else this.#calls.delete(merchant);
-  }
-
-  #load(): Promise<WebhookSender> {
-    this.#sender ??= import('./send.ts').then(
-      (loaded) => new loaded.WebhookSender(this.destinations),
-    );
-    return this.#sender;
   }
 
   async #record(merchant: MerchantId, webhook: string, attempt: Attempt): Promise<void> {

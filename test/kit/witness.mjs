@@ -35,6 +35,10 @@ for (const method of ['lookup', 'resolve', 'resolve4', 'resolve6']) {
   });
 }
 
+for (const method of ['resolve4', 'resolve6']) {
+  watch(dns.promises.Resolver.prototype, method, ([name]) => note('lookup', name));
+}
+
 const shared = [Object, Array, Function, String, Number, Promise, Map, Set, Date, RegExp];
 const members = () => shared.map(({ prototype }) => Reflect.ownKeys(prototype).map(String));
 const atFirst = members();

@@ -1,0 +1,39 @@
+// The receiver that the document for integrators shows, run as it stands there.
+
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { startEnvironment } from '../../test/kit/environment.ts';
+import { freePort } from '../../test/kit/port.ts';
+import { thisCheckout } from '../../test/kit/program.ts';
+import { Shop } from '../../test/kit/shop.ts';
+
+test('the receiver of the document takes what is sent, and refuses what is not', async () => {
+  const document = readFileSync(`${thisCheckout}docs/integrate/webhooks.md`, 'utf8');
+  const [, code = ''] = /^```js\n(.*?)^```$/ms.exec(document) ?? [];
+  const service = await startEnvironment();
+  const delivery = service.service.deliver();
+  const shop = await Shop.open(service);
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}/`;
+  const id = await shop.hook({ url }, { status: 'paused' });
+  const [SECRET = ''] = await shop.secrets(id);
+  const receiver = spawn(process.execPath, ['--input-type=module', '-e', code], {
+    cwd: thisCheckout,
+    env: { PORT: String(port), SECRET },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let printed = '';
+  receiver.stdout.on('data', (chunk) => {
+    printed += String(chunk);
+  });
+  const forge = () => fetch(url, { method: 'POST', body: '{}' }).catch(() => undefined);
+  await expect.poll(async () => (await forge())?.status).toBe(401);
+  await shop.customer();
+  await shop.change(id, { status: 'active' });
+  await expect.poll(() => printed).toBe('1 customer.created\n');
+  await shop.untilWebhook(id, { last_status: 204, position: '1' });
+  receiver.kill();
+  await delivery.stop(0);
+  await service.stop();
+});
