@@ -2,7 +2,7 @@
 // writes and lists.
 
 import type { JsonObject } from '../../src/contract/json.ts';
-import { operationTypes } from '../../src/resources.ts';
+import { eventTypes, operationTypes } from '../../src/resources.ts';
 import {
   barcodes,
   codes,
@@ -155,8 +155,20 @@ export function listOf(world: World, { merchant }: Credential, draft: ListDraft)
   ]);
   const id = name === 'product levels' ? idOf(world, merchant, 'products', draft.which) : '';
   const isPlace = query.some(([filter]) => filter.endsWith('_position'));
-  const journal: [string, string][] = isPlace ? [['journal', merchant.journal.id ?? '']] : [];
+  const journal = isPlace ? journalNamed(world, merchant, draft) : [];
   return { name, id, query: [...type, ...query, ...journal], ...(sent && { key: sent.key }) };
+}
+
+/** That of the merchant; now and then that of another one, or none. */
+function journalNamed(
+  { merchants }: World,
+  own: Merchant,
+  { filters }: ListDraft,
+): [string, string][] {
+  const n = filters.find(([filter]) => filter.endsWith('_position'))?.[1] ?? 0;
+  const foreign = merchants.find((one) => one !== own);
+  if (n >= 85 && n < 88) return [];
+  return [['journal', (n >= 88 && n < 90 ? foreign : own)?.journal.id ?? '']];
 }
 
 function filterValue(
@@ -180,7 +192,7 @@ function filterValue(
     code: codes,
     q: searched,
     reason: reasons,
-    type: operationTypes,
+    type: list === 'events' ? eventTypes : operationTypes,
     order: ['asc', 'desc'],
   };
   const values = fixed[filter];
@@ -201,7 +213,9 @@ function filterValue(
 
 /** The times that rows have: to the millisecond, where "at or after" and "before" part. */
 function timesOf(merchant: Merchant, list: List['name']): string[] {
-  if (list === 'operations' || list === 'locations' || list === 'product levels') return [];
+  if (list !== 'movements' && list !== 'levels' && list !== 'customers' && list !== 'products') {
+    return [];
+  }
   const member = list === 'movements' ? 'recorded_at' : 'updated_at';
   return [...merchant[list].values()].map((row) => String(row[member]));
 }

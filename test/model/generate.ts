@@ -109,14 +109,19 @@ const filtersOf: Readonly<Record<List['name'], readonly string[]>> = {
     'after_position',
   ],
   operations: ['type', 'status'],
+  events: ['location_id', 'after_position'],
 };
 
 const anyFilters = (name: List['name']) => {
   const single = fc.subarray([...filtersOf[name]]).map((names) => names.slice(0, 2));
-  const isByProduct = name === 'levels' || name === 'movements';
+  const isByProduct = name === 'levels' || name === 'movements' || name === 'events';
   const products = isByProduct ? rarely(0, fc.nat(3), 2) : fc.constant(0);
-  return fc.tuple(single, products).chain(([names, count]) => {
-    const all = [...names, ...Array.from({ length: count }, () => 'product_id')];
+  const types = name === 'events' ? rarely(0, fc.nat(3), 2) : fc.constant(0);
+  return fc.tuple(single, products, types).chain(([names, ...counts]) => {
+    const repeated = ['product_id', 'type'].flatMap((filter, n) =>
+      Array.from({ length: counts[n] ?? 0 }, () => filter),
+    );
+    const all = [...names, ...repeated];
     return fc.tuple(...all.map((filter) => fc.tuple(fc.constant(filter), number)));
   });
 };
@@ -148,6 +153,18 @@ const moments = fc
     {
       name: fc.constantFrom('levels' as const, 'levels' as const, 'product levels' as const),
       filters: fc.tuple(fc.tuple(fc.constantFrom('as_of', 'as_of_position'), number)),
+      key: fc.constant(null),
+      ...turning,
+    },
+    plain,
+  )
+  .map(reads.list);
+
+const feeds = fc
+  .record(
+    {
+      name: fc.constant('events' as const),
+      filters: anyFilters('events'),
       key: fc.constant(null),
       ...turning,
     },
@@ -200,7 +217,8 @@ export const anyCommand: fc.Arbitrary<does.Command> = fc.oneof(
   { weight: 30, arbitrary: replays },
   { weight: 18, arbitrary: lists },
   { weight: 9, arbitrary: moments },
-  { weight: 9, arbitrary: goesOn },
+  { weight: 15, arbitrary: feeds },
+  { weight: 12, arbitrary: goesOn },
   { weight: 9, arbitrary: gets },
   { weight: 12, arbitrary: access },
   { weight: 3, arbitrary: anyBroken },

@@ -5,7 +5,7 @@
 import type { JsonObject } from '../../src/contract/json.ts';
 import { defaults } from '../kit/bodies.ts';
 import { type Command, type ReplayDraft, replay, restart, write } from './commands.ts';
-import type { Draft, WriteDraft } from './drafts.ts';
+import type { Draft, ListDraft, WriteDraft } from './drafts.ts';
 import { age, erase, grant, rescope, revoke, rotate } from './operator.ts';
 import { goOn, list } from './pages.ts';
 
@@ -45,6 +45,9 @@ const asOf = (filter: string, n: number): Command =>
     limits: [1],
     pages: 1,
   });
+
+const feed = (by: number, filters: ListDraft['filters'], pages = 1): Command =>
+  list({ by, name: 'events', which: 0, filters, key: null, limits: [2], pages });
 
 const five = 500_000;
 const seven = 700_000;
@@ -136,6 +139,28 @@ export const kept: readonly { readonly name: string; readonly commands: readonly
       erase({ merchant: 0, which: 0 }),
       age(),
       ...[6, 7, 8, 9, 10, 11, 12].flatMap((n) => [asOf('as_of', n), asOf('as_of_position', n)]),
+    ],
+  },
+  {
+    name: 'the feed goes on where it was, and shows what its reader may see when it is read',
+    commands: [
+      feed(2, []),
+      feed(0, [
+        ['location_id', 0],
+        ['product_id', 0],
+      ]),
+      send(0, set(five)),
+      send(0, set(seven, { location: 1 })),
+      send(0, change({ name: 'Rye' })),
+      grant({ which: 2, locations: [] }),
+      erase({ merchant: 0, which: 0 }),
+      goOn({ by: 2, which: 0, limits: [1], pages: 1 }),
+      rescope({ which: 2, scopes: ['events.read', 'inventory.read'] }),
+      goOn({ by: 2, which: 1, limits: [1], pages: 9 }),
+      grant({ which: 2, locations: 'all' }),
+      goOn({ by: 2, which: 0, limits: [2], pages: 9 }),
+      goOn({ by: 0, which: 0, limits: [2], pages: 9 }),
+      ...[0, 4, 84, 85, 88, 90].map((n) => feed(0, [['after_position', n]], 9)),
     ],
   },
 ];

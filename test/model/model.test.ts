@@ -56,7 +56,7 @@ const rules = [
   'location_inactive',
   'validation_failed',
 ];
-const lists = ['customers', 'products', 'locations', 'movements', 'operations'];
+const lists = ['customers', 'products', 'locations', 'movements', 'operations', 'events'];
 
 /** A test in which one of these never happened would prove nothing about it. */
 const expected = [
@@ -86,6 +86,9 @@ const expected = [
   'list product levels as of the past',
   'list levels invalid_parameter',
   'list levels journal_mismatch',
+  ...['insufficient_scope', 'location_not_granted', 'journal_mismatch', 'missing_parameter'].map(
+    (code) => `list events ${code}`,
+  ),
   'a foreign cursor',
   'restart',
   'severed',

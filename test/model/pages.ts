@@ -6,7 +6,7 @@ import { adoptTimes, plain, readAnswer, refusalAnswer } from './answers.ts';
 import { type Command, command, type Real } from './commands.ts';
 import { callerOf, type ListDraft, listOf } from './drafts.ts';
 import { refusalOfCaller } from './rules.ts';
-import { entries, following, metaOf, momentOf, scopes, sortKey } from './views.ts';
+import { entries, following, metaOf, momentOf, placeKey, scopes, sortKey } from './views.ts';
 import type { Caller, List, Merchant, World } from './world.ts';
 
 export const list = (
@@ -72,11 +72,13 @@ async function turnPages(world: World, real: Real, reading: Reading): Promise<vo
     const hasMore = rest.length > limit && last !== undefined;
     const { request_id: _, next_cursor, ...meta } = answer.body.meta;
     expect(next_cursor !== undefined, 'there is a next cursor').toBe(hasMore);
-    expect(meta).toEqual(metaOf(merchant, wanted, { rows, moment }));
+    const cut = metaOf(merchant, wanted, { rows, next: rest[limit], moment });
+    expect(meta).toEqual(cut);
     if (moment !== undefined) real.note(`list ${wanted.name} as of ${past(merchant, moment)}`);
     real.note(`list ${wanted.name} ${page === 0 && cursor === undefined ? 'first' : 'next'} page`);
     if (!hasMore) return;
-    after = sortKey(wanted, last);
+    const { through_position } = cut;
+    after = wanted.name === 'events' ? placeKey(through_position) : sortKey(wanted, last);
     cursor = answer.body.meta.next_cursor;
   }
   if (after === undefined || cursor === undefined) return;

@@ -2,6 +2,7 @@
 // order; and single resources.
 
 import type { JsonObject } from '../../src/contract/json.ts';
+import { eventsOf } from './feed.ts';
 import { erased, notFound, notGranted, type Refusal, refusalOfCaller } from './rules.ts';
 import {
   type Caller,
@@ -25,6 +26,7 @@ export const scopes = {
   'product levels': 'inventory.read',
   movements: 'inventory.read',
   operations: null,
+  events: 'events.read',
 } as const;
 
 /** All entries of a list, before they are cut into pages. `moment`: of a walk that has begun. */
@@ -63,9 +65,20 @@ function refusalOfMoments(list: List): Refusal | undefined {
   return isOne ? undefined : { status: 400, code: 'invalid_parameter', details };
 }
 
-/** A position that nothing has yet is not one of the journal. */
+/** A position comes with its journal, and one that nothing has yet is not of the journal. */
 function refusalOfPlace({ journal }: Merchant, list: List): Refusal | undefined {
+  const named = valuesOf(list, 'journal')[0];
+  const isNamed = ['as_of_position', 'after_position'].some((name) =>
+    valuesOf(list, name).some((value) => value !== '0'),
+  );
+  if (named === undefined && isNamed) {
+    const details = [{ field: 'query.journal', code: 'required' }];
+    return { status: 400, code: 'missing_parameter', details };
+  }
   const code = 'journal_mismatch';
+  if (named !== undefined && named !== journal.id) {
+    return { status: 400, code, details: [{ field: 'query.journal', code }] };
+  }
   const beyond = ['as_of_position', 'after_position'].find((name) =>
     valuesOf(list, name).some((value) => Number(value) > journal.times.length),
   );
@@ -82,13 +95,20 @@ export function momentOf({ journal }: Merchant, list: List): number | undefined 
   return journal.times.filter((at) => at <= time).length;
 }
 
-/** What a page of movements or levels says of itself. */
-export function metaOf(
-  { journal }: Merchant,
-  list: List,
-  { rows, moment }: { rows: readonly JsonObject[]; moment: number | undefined },
-) {
+/** A page, with what follows it. */
+interface Cut {
+  readonly rows: readonly JsonObject[];
+  readonly next: JsonObject | undefined;
+  readonly moment: number | undefined;
+}
+
+/** What a page of events, movements or levels says of itself. */
+export function metaOf({ journal }: Merchant, list: List, { rows, next, moment }: Cut) {
   if (moment !== undefined) return { as_of_position: String(moment), journal: journal.id };
+  if (list.name === 'events') {
+    const through = next === undefined ? journal.times.length : Number(next.position) - 1;
+    return { through_position: String(through), journal: journal.id };
+  }
   if (list.name !== 'movements' || valuesOf(list, 'order')[0] !== 'asc') return {};
   const through_position = rows.at(-1)?.position ?? valuesOf(list, 'after_position')[0] ?? '0';
   return { through_position, journal: journal.id };
@@ -117,9 +137,12 @@ export function following(list: List, rows: readonly JsonObject[], after: string
 
 export function sortKey({ name }: List, row: JsonObject): string {
   if (name === 'levels') return String(row.product_id);
-  if (name === 'movements') return String(row.position).padStart(9, '0');
+  if (name === 'movements' || name === 'events') return placeKey(row.position);
   return String(name === 'product levels' ? row.location_id : row.id);
 }
+
+/** Of a place in the journal. */
+export const placeKey = (position: unknown) => String(position).padStart(9, '0');
 
 function isDescending(list: List): boolean {
   if (list.name === 'operations') return true;
@@ -159,6 +182,12 @@ function visible(
             const name = `${credential.id} ${row.type} ${list.key}`;
             return world.bound.get(name)?.operation === row.id;
           });
+    case 'events':
+      return eventsOf(credential, {
+        types: valuesOf(list, 'type'),
+        locations: valuesOf(list, 'location_id'),
+        products: valuesOf(list, 'product_id'),
+      });
   }
 }
 
@@ -198,6 +227,8 @@ const filters: Readonly<Record<string, Filter>> = {
 
 function matches(row: JsonObject, list: List): boolean {
   return list.query.every(([name]) => {
+    // The others say which movements, which is not a member of the event.
+    if (list.name === 'events' && name !== 'after_position') return true;
     const filter: Filter = filters[name] ?? ((one, value) => one[name] === value);
     return valuesOf(list, name).some((value) => filter(row, value));
   });

@@ -82,7 +82,7 @@ export interface Sent {
 export interface Bookmark {
   readonly merchant: Merchant;
   readonly list: List;
-  /** The sort key of the last entry seen. */
+  /** The sort key of the last entry seen; of events, of the last position judged. */
   readonly after: string;
   readonly cursor: string;
   /** The position that all pages of the walk show, if it is as of a moment. */
@@ -97,6 +97,7 @@ export const listNames = [
   'product levels',
   'movements',
   'operations',
+  'events',
 ] as const;
 
 export interface List {
