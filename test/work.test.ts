@@ -6,6 +6,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Statement } from '../src/core/statement.ts';
 import * as customer from '../src/customers/contract.ts';
+import { readHappenings } from '../src/events/store.ts';
 import * as product from '../src/products/contract.ts';
 import { listOf } from '../src/records/list-store.ts';
 import { find } from '../src/records/store.ts';
@@ -34,6 +35,7 @@ let token: string;
 let location: string;
 let products: readonly string[];
 let hot: string;
+let journal: string;
 const counter = new WorkCounter();
 
 beforeAll(async () => {
@@ -52,6 +54,7 @@ beforeAll(async () => {
   await settle(owner);
   const { productPrefix } = single(large);
   ({ token, location } = single(large));
+  journal = await journalOf(single(large).id);
   products = Array.from(
     { length: 100 },
     (_, n) => productPrefix + String(Math.floor((lastProduct * (n + 1)) / 101)).padStart(6, '0'),
@@ -64,6 +67,13 @@ afterAll(async () => {
   await node.stop();
   await db.drop();
 });
+
+async function journalOf(merchant: string): Promise<string> {
+  const [found] = await db.sql<{ id: string }>('select id from journals where merchant_id = $1', [
+    merchant,
+  ]);
+  return found?.id ?? '';
+}
 
 async function start(): Promise<void> {
   node = await startNode(db.serviceUrl, (database) => counter.watch(database));
@@ -108,6 +118,24 @@ function adjust(product: string, ask: { key?: string } = {}): Promise<Answer> {
   return api.post('/inventory/adjustments', body(product), ask);
 }
 
+/** The place in the middle of the journal, in the words of a parameter. */
+const middle = (name: string) => `${name}=${Math.floor(lastProduct / 2)}&journal=${journal}`;
+
+const rareEvents = () => `/events?product_id=${hot}&`;
+
+/** Reads that name a place in the journal: each must be cheap wherever that is. */
+const placedReads = () => [
+  `/events?${middle('after_position')}`,
+  `/events?location_id=${location}&${middle('after_position')}`,
+  rareEvents() + middle('after_position'),
+  `/inventory/movements?order=asc&${middle('after_position')}`,
+  `/inventory/movements?order=asc&location_id=${location}&${middle('after_position')}`,
+  `/inventory/movements?order=asc&product_id=${hot}&${middle('after_position')}`,
+  `/inventory/levels?location_id=${location}&${middle('as_of_position')}`,
+  `/inventory/levels?location_id=${location}&product_id=${hot}&${middle('as_of_position')}`,
+  `/products/${hot}/levels?${middle('as_of_position')}`,
+];
+
 /** Each kind of request once. The number makes the requests of each run different. */
 async function everything(n: number): Promise<Answer[]> {
   const product = products[n % products.length] ?? '';
@@ -149,7 +177,12 @@ describe('a request asks the database', () => {
       ['/products?limit=10', 'list_products_11'],
       ['/customers', 'list_customers_51'],
       [`/inventory/levels?location_id=${location}`, 'list_levels_51'],
+      [
+        `/inventory/levels?location_id=${location}&${middle('as_of_position')}`,
+        'list_levels_as_of_51',
+      ],
       ['/inventory/movements', 'walk_movements_desc_51'],
+      [`/events?${middle('after_position')}`, 'feed_51'],
     ];
     for (const [path, statement] of reads) {
       const work = await workOf(() => api.get(path));
@@ -248,18 +281,12 @@ async function counted() {
   );
 }
 
-/** What one run of everything touched, as the average of `runs`. */
-async function touchedBy(runs: number) {
+/** What one run touched, as the average of `runs`. */
+async function touchedBy(runs: number, run: (n: number) => Promise<void>) {
   await node.stop();
   const before = await counted();
   await start();
-  for (let n = 0; n < runs; n += 1) {
-    const answers = await everything(n);
-    expect(answers.map(({ status }) => status)).toEqual([
-      ...[201, 201, 201, 201],
-      ...Array(answers.length - 4).fill(200),
-    ]);
-  }
+  for (let n = 0; n < runs; n += 1) await run(n);
   await node.stop();
   const after = await counted();
   await start();
@@ -268,7 +295,13 @@ async function touchedBy(runs: number) {
 }
 
 test('a request touches only the rows that it needs, and scans no table', async () => {
-  const touched = await touchedBy(20);
+  const touched = await touchedBy(20, async (n) => {
+    const answers = await everything(n);
+    expect(answers.map(({ status }) => status)).toEqual([
+      ...[201, 201, 201, 201],
+      ...Array(answers.length - 4).fill(200),
+    ]);
+  });
   for (const table of tables) {
     expect(touched(table, 'walked'), table).toBe(0);
     expect(touched(table, 'deleted'), table).toBe(0);
@@ -291,14 +324,29 @@ test('a request touches only the rows that it needs, and scans no table', async 
   expect(touched('inventory_movements', 'fetched')).toBeLessThan(130);
 });
 
+test('a read from a place in the journal touches a page of rows, and scans no table', async () => {
+  for (const path of placedReads()) {
+    const touched = await touchedBy(10, async () => {
+      expect((await api.get(path)).status, path).toBe(200);
+    });
+    // A movement is judged, and shown. What is rare is looked for in 10,000 positions.
+    const most = path.startsWith(rareEvents()) ? 10_100 : 110;
+    for (const table of tables) {
+      expect(touched(table, 'walked'), `${table} for ${path}`).toBe(0);
+      expect(touched(table, 'fetched'), `${table} for ${path}`).toBeLessThan(most);
+    }
+  }
+});
+
 interface Plan {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
   readonly Plans?: readonly Plan[];
 }
 
 const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
-const isLoop = (plan: Plan) => plan['Node Type'] === 'Nested Loop';
+const isOf = (type: string) => (plan: Plan) => plan['Node Type'] === type;
 
 /** The plans a statement may have: for its values, and the one kept for all of them. */
 async function plansOf(session: pg.Client, { name, text, values }: Statement): Promise<Plan[]> {
@@ -316,21 +364,23 @@ async function plansOf(session: pg.Client, { name, text, values }: Statement): P
   return [...(await explain('', values)), ...(isKept ? await explain('generic_plan, ', []) : [])];
 }
 
-/** The statements for large rows. */
-async function largePages(): Promise<Statement[]> {
+/** The statements for large rows, and that for whoever waits. */
+async function rarePages(): Promise<Statement[]> {
   const { merchant } = (await caller()).principal;
   const start = { merchant, filters: {}, granted: null, after: undefined, limit: 51 };
   return [
     listOf(product.products, product.list)(start).cut,
     listOf(customer.customers, customer.list)(start).cut,
+    readHappenings(merchant, Math.floor(lastProduct / 2)),
   ];
 }
 
 test('no plan of a frequent statement scans a table, and no page is sorted', async () => {
   counter.take();
   await everything(50);
+  for (const path of placedReads()) await api.get(path);
   const sent = counter.take().statements.filter(({ text }) => !/^(begin|commit)/.test(text));
-  const statements = [...sent, ...(await largePages())];
+  const statements = [...sent, ...(await rarePages())];
   const session = new pg.Client({ connectionString: db.serviceUrl });
   await session.connect();
   const seen = new Set<string>();
@@ -344,13 +394,19 @@ test('no plan of a frequent statement scans a table, and no page is sorted', asy
         (one) => one['Node Type'] === 'Seq Scan' && tables.includes(one['Relation Name'] ?? ''),
       );
       expect(walked, text).toEqual([]);
-      // Pages follow an index. Those of several levels are merged from walks that do; and writes
-      // sort the records of their batch, to lock in one order.
+      // Pages follow an index. Those of several levels are merged from walks that do, and the feed
+      // sorts what it has found; and writes sort the records of their batch, to lock in one order.
       const isPage = /order by \S+( desc)? limit/.test(text);
       const isMerged = name.startsWith('list_movements_');
-      const walks = isMerged ? nodes.filter(isLoop).flatMap(nodesOf) : nodes;
+      const isFeed = name.startsWith('feed_') || name === 'happenings';
+      const parts = isMerged ? nodes.filter(isOf('Nested Loop')) : nodes.filter(isOf('Limit'));
+      const walks = isMerged || isFeed ? parts.flatMap(nodesOf) : nodes;
       const sorted = walks.filter((one) => /Sort/.test(one['Node Type']));
       if (isPage) expect(sorted, text).toEqual([]);
+      // Other indexes hold a position as well, behind all that the merchant has.
+      const moved = nodes.filter((one) => one['Relation Name'] === 'inventory_movements');
+      const ways = new Set(moved.map((one) => one['Index Name']));
+      if (isFeed) expect([...ways], text).toEqual(['inventory_movements_line']);
     }
   }
   await session.end();
