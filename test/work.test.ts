@@ -405,8 +405,8 @@ test('no plan of a frequent statement scans a table, and no page is sorted', asy
       if (isPage) expect(sorted, text).toEqual([]);
       // Other indexes hold a position as well, behind all that the merchant has.
       const moved = nodes.filter((one) => one['Relation Name'] === 'inventory_movements');
-      const ways = new Set(moved.map((one) => one['Index Name']));
-      if (isFeed) expect([...ways], text).toEqual(['inventory_movements_line']);
+      const indexes = new Set(moved.map((one) => one['Index Name']));
+      if (isFeed) expect([...indexes], text).toEqual(['inventory_movements_line']);
     }
   }
   await session.end();
