@@ -83,9 +83,9 @@ export class Checks {
         ),
         this.#tools.sender.load(),
       ]);
-      const byId = new Map(rows.map((row) => [row.id, row]));
+      const found = new Map(rows.map((row) => [`${row.merchant_id} ${row.id}`, row]));
       for (const [index, { runner, resolve }] of batch.entries()) {
-        const row = byId.get(runner.id);
+        const row = found.get(`${runner.merchant} ${runner.id}`);
         if (row === undefined || row.epoch !== runner.epoch) resolve({ kind: 'lost' });
         else resolve(this.#verdict(row, principals[index], sender));
       }

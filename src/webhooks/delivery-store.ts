@@ -52,8 +52,14 @@ export function findWorkOf(
 ): Statement<WorkRow> {
   return {
     name: 'find_webhook_work_of',
-    text: work('and w.merchant_id = any ($3)'),
-    values: [holder, now.toISOString(), merchants],
+    text: work(`and exists (
+      select from json_to_recordset($3) as a (merchant_id text)
+      where a.merchant_id = w.merchant_id)`),
+    values: [
+      holder,
+      now.toISOString(),
+      JSON.stringify(merchants.map((merchant_id) => ({ merchant_id }))),
+    ],
   };
 }
 
@@ -111,7 +117,10 @@ export function claim(holder: string, wanted: readonly WorkRow[]): Statement<Cla
         and (p.lease_ends_at is null or p.lease_ends_at <= now() or p.lease_holder = $2)
       returning p.merchant_id, p.webhook_id as id, w.credential_id, w.token_scopes, p.epoch,
         p.position, p.failures, p.failing_since, p.last_status, p.saved_on`,
-    values: [JSON.stringify(wanted.map(({ merchant_id, id }) => ({ merchant_id, id }))), holder],
+    values: [
+      JSON.stringify(wanted.map((one) => ({ merchant_id: one.merchant_id, id: one.id }))),
+      holder,
+    ],
   };
 }
 

@@ -198,14 +198,14 @@ export class Delivery {
 
   async #claim(wanted: readonly store.WorkRow[]): Promise<void> {
     const sentAt = performance.now();
-    const last = new Map<string, number>(wanted.map((row) => [row.id, row.last]));
+    const last = new Map(wanted.map((row) => [keyOf(row), row.last]));
     const [identity, claimed] = await commitAll(this.#tools.writer, [
       store.findIdentity,
       store.claim(this.#holder, wanted),
     ]);
     const [{ server = '' } = {}] = identity as { server?: string }[];
     for (const row of claimed as store.ClaimRow[]) {
-      const runner = new Runner(this.#host, row, last.get(row.id) ?? 0, sentAt);
+      const runner = new Runner(this.#host, row, last.get(keyOf(row)) ?? 0, sentAt);
       const earlier = this.#runners.get(row.merchant_id)?.get(row.id);
       if (earlier !== undefined) this.#drop(earlier);
       const others = this.#runners.get(row.merchant_id);
@@ -249,9 +249,9 @@ export class Delivery {
     const sentAt = performance.now();
     const parts = kept.map((runner) => ({ runner, ...runner.progress(isReleased) }));
     const [rows = []] = await this.#commit([store.saveProgress(parts.map(({ row }) => row))]);
-    const saved = new Set((rows as { id: string }[]).map(({ id }) => id));
+    const saved = new Set((rows as { merchant_id: string; id: string }[]).map(keyOf));
     for (const part of parts) {
-      if (saved.has(part.runner.id)) {
+      if (saved.has(keyOf(part.row))) {
         part.saved();
         part.runner.savedAt = sentAt;
       } else this.#drop(part.runner);
@@ -296,3 +296,6 @@ export class Delivery {
     this.#options.onError?.(error, webhook);
   }
 }
+
+const keyOf = ({ merchant_id, id }: { readonly merchant_id: string; readonly id: string }) =>
+  `${merchant_id} ${id}`;

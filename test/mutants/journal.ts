@@ -5,7 +5,7 @@ import type { Mutant } from './mutant.ts';
 const positions = 'src/journal/store.ts';
 const batch = 'src/operations/batch.ts';
 const feed = 'src/events/store.ts';
-const pages = 'src/events/endpoints.ts';
+const pages = 'src/events/pages.ts';
 const asOf = 'src/inventory/as-of-store.ts';
 
 const lock =
@@ -49,15 +49,15 @@ export const journalMutants: readonly Mutant[] = [
     edits: [
       {
         file: pages,
-        from: '      const horizon = Math.min(after + limits.eventsJudgedMax, look.last);',
-        to: `      const [later] = await reads.query(findJournal(merchant));
-      const horizon = Math.min(after + limits.eventsJudgedMax, later?.last ?? 0);`,
+        from: '    const horizon = Math.min(after + limits.eventsJudgedMax, last);',
+        to: `    const [later] = await reads.query(findJournal(merchant));
+    const horizon = Math.min(after + limits.eventsJudgedMax, later?.last ?? 0);`,
       },
       {
         file: pages,
-        from: "import { requireKnown } from '../journal/known.ts';",
-        to: `import { requireKnown } from '../journal/known.ts';
-import { findJournal } from '../journal/store.ts';`,
+        from: "import type { listEvents } from './contract.ts';",
+        to: `import { findJournal } from '../journal/store.ts';
+import type { listEvents } from './contract.ts';`,
       },
     ],
     suites: ['src/events/pages.test.ts'],
