@@ -147,10 +147,12 @@ export function predicateMutants(): Mutant[] {
 const mirror = 'test/mirror.test.ts';
 const accessMirror = 'src/access/mirror.test.ts';
 const verify = 'src/inventory/verify.test.ts';
+const deliveryMirror = 'src/webhooks/delivery-mirror.test.ts';
 
 /** What should notice, by where the statement stands. */
 const suites: readonly (readonly [string, readonly string[]])[] = [
   ['src/inventory/verify-store.ts', [verify]],
+  ['src/webhooks/delivery-store.ts', [deliveryMirror]],
   ['src/access/store.ts', [mirror, accessMirror]],
   ['src/access/', [accessMirror]],
   ['src/oauth/', [accessMirror, mirror]],
