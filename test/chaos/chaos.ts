@@ -19,6 +19,7 @@ import { ChaosEnvironment } from './environment/environment.ts';
 import { type Attempt, isBound, now } from './history.ts';
 import { unleash } from './nemesis/nemesis.ts';
 import { Random } from './random.ts';
+import { Receivers } from './receivers.ts';
 
 /** Everything begun before the last fault must be answered within this, once all is mended. */
 export const livenessMs = 10_000;
@@ -44,14 +45,17 @@ export interface Outcome {
 export async function runChaos(seed: number, seconds: number): Promise<Outcome> {
   const directory = await mkdtemp(join(tmpdir(), 'tallybook-history-'));
   let clients: Clients | undefined;
+  let receivers: Receivers | undefined;
   const environment = await ChaosEnvironment.make((credential) => clients?.adopt(credential));
   try {
+    receivers = await Receivers.start(environment, new Random(seed + 1));
     clients = Clients.start(environment, seed, directory);
     await sleep(warmUpMs);
     const watch = new Watch(environment);
     const faults = await unleash(environment, new Random(seed), now() + seconds * 1_000);
     await watch.end();
     const drainedMs = await drain(environment, clients);
+    await receivers.settle();
     const early = await check(environment, await clients.history());
     await environment.restart();
     await clients.replay(replaysEach);
@@ -72,6 +76,7 @@ export async function runChaos(seed: number, seconds: number): Promise<Outcome> 
       findings: [
         ...merged(early, late),
         { what: 'levels and records without an order of requests', faults: registers.faults },
+        ...receivers.findings(),
         { what: 'faults of processes', faults: environment.faults },
         { what: 'deadlocks', faults: deadlocks },
         { what: 'requests that were not answered in time', faults: tardiness(drainedMs) },
@@ -84,6 +89,7 @@ export async function runChaos(seed: number, seconds: number): Promise<Outcome> 
     await environment.close().catch(() => undefined);
     throw error;
   } finally {
+    receivers?.close();
     await rm(directory, { recursive: true, force: true });
   }
 }

@@ -90,6 +90,7 @@ export class ServiceNode {
     const started = await serveProcess(['--database-url', url.toString()], {
       TALLYBOOK_MIGRATE_URL: this.#database.ownerUrl,
       TALLYBOOK_SECRET: 'a secret for runs of chaos, of no value',
+      TALLYBOOK_WEBHOOK_ALLOW: '127.0.0.1',
       TALLYBOOK_LOG_LEVEL: 'fatal',
     });
     started.child.once('exit', (code, signal) => {
