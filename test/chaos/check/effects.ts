@@ -18,7 +18,9 @@ type ResourceRow = Readonly<Record<'merchant' | 'id' | 'type', string>> & {
 
 const operations = `
   select merchant_id as merchant, id, credential_id as credential, type, status,
-    resource_id as resource from operations`;
+    resource_id as resource from operations
+  -- The supervisor made the webhooks, and no client.
+  where type not like 'webhooks.%'`;
 
 const resources = `
   select merchant_id as merchant, id, 'inventory.adjust' as type, 1 as version,
