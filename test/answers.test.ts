@@ -156,7 +156,12 @@ async function askForConsent(made: GivenApplication, token: string): Promise<voi
   await crawl.request('OAuth: no browser', 400, 'GET', `/oauth/consent/${canary}`);
   const browser = new Browser(service.origin);
   const decide = async (name: string, expected: number, fields: [string, string][]) => {
-    const { status, headers, text } = await browser.submit(fields);
+    let answer = await browser.submit(fields);
+    // A busy machine may be too slow for a connection: then the same again, as the page says.
+    for (let tries = 1; answer.status === 503 && tries < 5; tries += 1) {
+      answer = await browser.submit(fields);
+    }
+    const { status, headers, text } = answer;
     const reply = { status, headers: Object.fromEntries(headers), text };
     crawl.found.push({ name: `OAuth: ${name}`, expected, reply });
   };

@@ -22,7 +22,7 @@ export const webhookMutants: readonly Mutant[] = [
       returning`,
       },
     ],
-    suites: ['src/webhooks/delivery-nodes.test.ts'],
+    suites: ['src/webhooks/lease.test.ts'],
   },
   {
     name: 'epoch-not-checked',
