@@ -237,7 +237,7 @@ export function findLocations(
   ids: readonly string[],
 ): Statement<{ id: GrantedLocationId }> {
   return {
-    name: 'find_named_locations',
+    name: 'find_locations_to_grant',
     text: 'select l.id from locations l where l.merchant_id = $1 and l.id = any ($2)',
     values: [merchant, ids.map(lookupId)],
   };

@@ -146,7 +146,7 @@ describe('two batches', { timeout }, () => {
     }, ofBatches);
     expectExplored(explored, {
       ends: [`A first: A ${done}, B ${done}`, `B first: A ${done}, B ${done}`],
-      interleavings: 10,
+      interleavings: 11,
     });
   });
 
@@ -166,7 +166,7 @@ describe('two batches', { timeout }, () => {
     });
     expectExplored(explored, {
       ends: [`A first: A ${done}, B ${done}`, `B first: A rejected,rejected, B ${done}`],
-      interleavings: 24,
+      interleavings: 32,
     });
     expect(await quantities()).toEqual(['1 0', '5 5']);
   });

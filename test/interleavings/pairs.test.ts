@@ -148,7 +148,7 @@ describe('an adjustment beside the end of its location', { timeout }, () => {
       { before: moved, sessions, halts: ofBatches },
       {
         ends: ['A 201 at 7, B 200: 1 → 7', 'A 422 location_inactive, B 200: 1'],
-        interleavings: 10,
+        interleavings: 11,
       },
     );
   });
@@ -158,7 +158,7 @@ describe('an adjustment beside the end of its location', { timeout }, () => {
       { sessions, halts: ofBatches },
       {
         ends: ['A 201 at 7, B 200: 7', 'A 422 location_inactive, B 200: '],
-        interleavings: 10,
+        interleavings: 11,
       },
     );
   });

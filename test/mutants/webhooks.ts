@@ -57,7 +57,9 @@ export const webhookMutants: readonly Mutant[] = [
       {
         file: sender,
         from: '        dispatcher: this.#agent,\n',
-        to: `        dispatcher: this.#agent.compose(interceptors.redirect({ maxRedirections: 3 })),\n`,
+        to: `        dispatcher: this.#agent.compose(
+          interceptors.redirect({ maxRedirections: 3 })),
+`,
       },
       {
         file: sender,

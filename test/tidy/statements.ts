@@ -3,6 +3,7 @@
 
 import { isNode, type Node, nameOf, nodesOf, type SourceFile } from '../kit/source.ts';
 import { type Files, finding, findLines, type Rule, type Tree } from './rule.ts';
+import { isStore, ownNames } from './statement-names.ts';
 
 interface Text {
   readonly line: number;
@@ -33,10 +34,6 @@ function isStatement(text: string): boolean {
 
 function isDatabase(path: string): boolean {
   return /^src\/(database|postgres)\//.test(path);
-}
-
-function isStore(path: string): boolean {
-  return /^src\/([^/]+\/){1,2}([a-z-]+-)?store\.ts$/.test(path);
 }
 
 const home: Rule = {
@@ -371,6 +368,7 @@ function ownerOf(around: readonly Node[]): string {
 
 export const statementRules: readonly Rule[] = [
   home,
+  ownNames,
   namedColumns,
   merchants,
   distributed,
