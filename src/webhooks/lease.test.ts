@@ -7,7 +7,7 @@ import { Shop } from '../../test/kit/shop.ts';
 import type { MerchantId } from '../core/principal.ts';
 import { begin, commit } from '../core/statement.ts';
 import { connectDatabase, type Database } from '../database/connect.ts';
-import { claim } from './delivery-store.ts';
+import { claim, saveProgress } from './delivery-store.ts';
 
 let service: Environment;
 let database: Database;
@@ -32,13 +32,28 @@ test('a webhook is claimed by one node, and by others when the lease has ended',
     connection.release();
     return (claimed?.rows ?? []) as readonly { readonly epoch: number }[];
   };
+  const savedUnder = async (epoch: number) => {
+    const connection = await database.writer.connect();
+    const progress = {
+      ...{ ...webhook, epoch, position: 7, failures: [], attempts: [], failing_since: null },
+      ...{ last_status: 204, is_released: false },
+    };
+    const [, saved] = await connection.send([begin, saveProgress([progress]), commit]);
+    connection.release();
+    return saved?.rows ?? [];
+  };
   const nodes = Array.from({ length: 8 }, (_, n) => `node ${n}`);
   const first = await Promise.all(nodes.map(claimedBy));
   expect(first.flat()).toHaveLength(1);
   const holder = nodes[first.findIndex(({ length }) => length === 1)] ?? '';
   expect(await claimedBy('another')).toEqual([]);
   const [again] = await claimedBy(holder);
-  expect(again?.epoch).toBe((first.flat()[0]?.epoch ?? 0) + 1);
+  const { epoch: late = 0 } = first.flat()[0] ?? {};
+  expect(again?.epoch).toBe(late + 1);
+  // What was claimed before, and is saved late, counts no more.
+  expect(await savedUnder(late)).toEqual([]);
+  expect(await shop.webhook(webhook.id)).toMatchObject({ position: '0' });
+  expect(await savedUnder(late + 1)).toHaveLength(1);
   await service.db.sql(
     'update webhook_progress set lease_ends_at = now() where merchant_id = $1 and webhook_id = $2',
     [webhook.merchant_id, webhook.id],

@@ -1,6 +1,7 @@
 // A receiver of webhooks, as a merchant would run one: it verifies what comes with the library, and
 // answers as it is told.
 
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -33,8 +34,13 @@ export class Receiver {
 
   private constructor(server: Server) {
     this.#server = server;
-    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
-    server.on('request', (request, response) => void this.#take(request, response));
+    // What comes to another path is for whoever had the port before.
+    const path = `/${randomUUID()}`;
+    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
+    server.on('request', (request, response) => {
+      if (request.url?.startsWith(path)) void this.#take(request, response);
+      else response.writeHead(404).end();
+    });
   }
 
   static async listen(answer: Reply = 204): Promise<Receiver> {

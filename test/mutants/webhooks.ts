@@ -36,7 +36,7 @@ export const webhookMutants: readonly Mutant[] = [
       returning p.merchant_id, p.webhook_id as id\``,
       },
     ],
-    suites: ['src/webhooks/delivery-retry.test.ts'],
+    suites: ['src/webhooks/lease.test.ts'],
   },
   {
     name: 'signature-over-other-bytes',
