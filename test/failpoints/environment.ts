@@ -24,6 +24,11 @@ export class FaultEnvironment extends WriteEnvironment {
     return new FaultEnvironment(await WriteEnvironment.started(own));
   }
 
+  /** The same at another merchant: what is stuck holds the journal of its own merchant. */
+  async elsewhere(): Promise<FaultEnvironment> {
+    return new FaultEnvironment(await this.startedElsewhere());
+  }
+
   /**
    * A node behind a proxy of its own. None of its connections is open yet but that of the rate
    * limits, which no request waits for. One starts after the other: all at once, on a busy machine,

@@ -27,10 +27,12 @@ afterAll(async () => {
   await environment.stop();
 });
 
-async function openNode(): Promise<FaultyNode> {
-  const node = await environment.node();
+/** A node, and a merchant of its own. */
+async function openPlace() {
+  const place = await environment.elsewhere();
+  const node = await place.node();
   nodes.push(node);
-  return node;
+  return { place, node };
 }
 
 /** Beyond the limits, for a busy machine; the next limit is the deadline of 10 s. */
@@ -48,52 +50,63 @@ test('nobody waits long for an owner that is frozen, and it is done once', {
 
 /** Frozen until all others have their answers. Its own is a success all the same. */
 async function freezeAndGoOn(kind: Kind): Promise<void> {
-  const node = await openNode();
-  const { write, owner, pid } = await freeze(node, kind);
-  await mustServeOthers(node, write);
+  const { place, node } = await openPlace();
+  const { write, owner, pid } = await freeze(place, node, kind);
+  await mustServeOthers(place, node, write);
   resume(pid);
   const answer = await owner;
   expect([kind.name, summaryOf(answer), isReplay(answer)]).toEqual([kind.name, '201', false]);
-  await mustSettleOnReplay(write, kind.name);
+  await mustSettleOnReplay(place, write, kind.name);
 }
 
 /** Frozen for longer than a request may take: whoever shares its transaction learns no outcome. */
 async function freezeForLong(): Promise<() => Promise<void>> {
-  const node = await openNode();
+  const { place, node } = await openPlace();
   const asked = performance.now();
-  const { write, owner, pid } = await freeze(node, adjustment);
+  const { write, owner, pid } = await freeze(place, node, adjustment);
   const timed = owner.then((answer) => ({ answer, took: performance.now() - asked }));
   return async () => {
     const { answer, took } = await timed;
     expect(summaryOf(answer)).toBe('504 timeout');
     expect(took).toBeLessThan(limits.requestDeadline + slack);
-    expect(summaryOf(await environment.send(environment.api, write))).toBe(inProgress);
+    expect(summaryOf(await place.send(place.api, write))).toBe(inProgress);
     resume(pid);
     // It may not be gone yet.
-    await expect
-      .poll(async () => summaryOf(await environment.send(environment.api, write)))
-      .toBe('201');
-    await mustSettleOnReplay(write, 'frozen for long');
+    await expect.poll(async () => summaryOf(await place.send(place.api, write))).toBe('201');
+    await mustSettleOnReplay(place, write, 'frozen for long');
   };
 }
 
 /**
- * Its duplicates are answered as in progress; all other keys are served, by this node and others.
+ * Its duplicates and the other writes of its merchant, whose journal it holds, are answered as in
+ * progress. Its merchant is read, and other merchants are served, by this node and others.
  */
-async function mustServeOthers(node: FaultyNode, write: Write): Promise<void> {
+async function mustServeOthers(
+  place: FaultEnvironment,
+  node: FaultyNode,
+  write: Write,
+): Promise<void> {
   const asked = performance.now();
   const timed = async (what: string, of: Promise<string>, expected: string) => {
     expect([what, await of]).toEqual([what, expected]);
     expect(performance.now() - asked, what).toBeLessThan(limits.lockTimeout + slack);
   };
-  const places = { 'its node': node.api, 'another node': environment.api };
+  const places = { 'its node': node.api, 'another node': place.api };
   const all = Object.entries(places).flatMap(([by, api]) => [
-    timed(`its duplicate at ${by}`, environment.send(api, write).then(summaryOf), inProgress),
+    timed(`its duplicate at ${by}`, place.send(api, write).then(summaryOf), inProgress),
+    ...kinds.map(async (kind) => {
+      const same = await place.newWrite(kind);
+      await timed(
+        `${kind.name} of its merchant at ${by}`,
+        served(() => place.send(api, same)),
+        inProgress,
+      );
+    }),
     ...kinds.map(async (kind) => {
       const other = await environment.newWrite(kind);
       await timed(
-        `${kind.name} at ${by}`,
-        served(() => environment.send(api, other)),
+        `${kind.name} of another merchant at ${by}`,
+        served(() => environment.send(api.as(environment.token), other)),
         `${kind.status}`,
       );
     }),
@@ -112,14 +125,18 @@ async function served(ask: () => Promise<Answer>): Promise<string> {
   return summaryOf(answer);
 }
 
-async function mustSettleOnReplay(write: Write, what: string): Promise<void> {
-  const answer = await environment.mustSettle(write, what);
+async function mustSettleOnReplay(
+  place: FaultEnvironment,
+  write: Write,
+  what: string,
+): Promise<void> {
+  const answer = await place.mustSettle(write, what);
   expect([what, isReplay(answer)]).toEqual([what, true]);
 }
 
 /** Freezes the owner of a key between what binds it and COMMIT, which lies in its socket then. */
-async function freeze(node: FaultyNode, kind: Kind) {
-  const write = await environment.newWrite(kind);
+async function freeze(place: FaultEnvironment, node: FaultyNode, kind: Kind) {
+  const write = await place.newWrite(kind);
   let release = () => {};
   const until = new Promise<void>((resolve) => {
     release = resolve;
@@ -127,7 +144,7 @@ async function freeze(node: FaultyNode, kind: Kind) {
   let isFrozen = false;
   node.proxy.onExchange = (name) =>
     name === 'commit' && !isFrozen ? { kind: 'hold', until } : undefined;
-  const owner = environment.send(node.api, write);
+  const owner = place.send(node.api, write);
   const pid = await vi.waitUntil(() => ownerNow(), { interval: 5, timeout: 15_000 });
   process.kill(pid, 'SIGSTOP');
   isFrozen = true;

@@ -150,13 +150,14 @@ test('a connection that cannot be had in time is 503', async () => {
 /** A node whose connections are there before it counts how long anything takes, and what to do. */
 async function prepared({ scenario, exchange, fault, answer, within }: Case) {
   const what = `${scenario.name}, ${JSON.stringify(fault)} at ${exchange}`;
-  const node = await environment.node();
-  const warm = await environment.newWrite();
-  for (let n = 0; n < 2; n += 1) await environment.send(node.api, warm);
-  const write = await environment.newWrite(scenario.kind);
-  await scenario.prepare(environment, write);
+  const place = await environment.elsewhere();
+  const node = await place.node();
+  const warm = await place.newWrite();
+  for (let n = 0; n < 2; n += 1) await place.send(node.api, warm);
+  const write = await place.newWrite(scenario.kind);
+  await scenario.prepare(place, write);
   return async () => {
-    const faultOf = scenario.faultOf(environment, write);
+    const faultOf = scenario.faultOf(place, write);
     let isMet = false;
     node.proxy.onExchange = (name) => {
       if (name !== exchange || isMet) return faultOf(name);
@@ -164,11 +165,11 @@ async function prepared({ scenario, exchange, fault, answer, within }: Case) {
       return fault;
     };
     const asked = performance.now();
-    const got = await environment.send(node.api, write);
+    const got = await place.send(node.api, write);
     const took = performance.now() - asked;
     expect([what, summaryOf(got)]).toEqual([what, answer]);
     expect(took, what).toBeLessThan(within + slack);
-    await environment.mustSettle(write, what, got);
+    await place.mustSettle(write, what, got);
     await node.stop();
   };
 }

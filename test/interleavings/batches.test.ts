@@ -101,7 +101,7 @@ describe('two batches', { timeout }, () => {
     }));
     expectExplored(explored, {
       ends: [`A first: A ${done}, B ${done}`, `B first: A ${done}, B ${done}`],
-      interleavings: 36,
+      interleavings: 50,
     });
     expect(await quantities()).toEqual(['5 5', '7 7']);
   });
@@ -113,7 +113,7 @@ describe('two batches', { timeout }, () => {
     }));
     expectExplored(explored, {
       ends: [`A first: A ${done}, B ${done}`, `B first: A ${done}, B ${done}`],
-      interleavings: 10,
+      interleavings: 12,
     });
     expect(await quantities()).toEqual(['5 5', '7 7']);
   });
@@ -125,7 +125,7 @@ describe('two batches', { timeout }, () => {
     }));
     expectExplored(explored, {
       ends: [`A first: A ${done}, B replay,succeeded`, `B first: A succeeded,replay, B ${done}`],
-      interleavings: 10,
+      interleavings: 12,
     });
   });
 

@@ -38,6 +38,16 @@ export class WriteEnvironment {
     return { environment, owner, location };
   }
 
+  /** What the same is at another merchant. */
+  protected async startedElsewhere(): Promise<Started> {
+    const merchant = await this.given.merchant();
+    const location = await this.given.location(merchant);
+    const owner = await this.given.credential(merchant);
+    await withoutLimits(this.db);
+    await this.db.sql('update credentials set last_used_at = now() where id = $1', [owner.id]);
+    return { environment: this.#environment, owner, location };
+  }
+
   get db(): TestDatabase {
     return this.#environment.db;
   }
