@@ -28,7 +28,8 @@ const timeout = (asked.minutes + 20) * 60_000;
 test('every answer to any sequence of requests is what the model says', { timeout }, async () => {
   const runs = await checkModel(service, asked);
   if (given !== undefined) console.log(report(service.outcomes, runs));
-  if (runs < 100) return;
+  // In fewer, the rarest outcomes may be missing: 100 runs make some 8,000 requests.
+  if (runs < 200) return;
   expect(expected.filter((outcome) => !service.outcomes.has(outcome))).toEqual([]);
 });
 
