@@ -58,8 +58,6 @@ export interface WriteContract extends ContractBase {
   readonly body: TObject;
   /** Only for credentials with all locations: no other credential is granted what it creates. */
   readonly needsAllLocations?: boolean;
-  /** Its operations have no position: what it changes is no record that others follow. */
-  readonly isUnjournaled?: true;
 }
 
 export type Contract = MemberContract | CollectionContract | WriteContract;

@@ -43,6 +43,10 @@ export interface ResourceEvents {
   readonly areMovements?: true;
 }
 
+/** Whether operations of a type that change something have a position: if the feed shows them. */
+export const isJournaled = ({ events }: Resource, type: OperationType): boolean =>
+  events?.types[type] !== undefined;
+
 /** A table that the service reads and adds rows to, and that each backup holds. */
 export interface ResourceTable {
   readonly name: string;

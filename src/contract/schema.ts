@@ -5,6 +5,7 @@ import Type, { type Static, type TNull, type TSchema, type TUnion } from 'typebo
 import type { Quantity } from '../core/decimal.ts';
 import type { IdPrefix } from '../core/id.ts';
 import { limits } from '../core/limits.ts';
+import { credentialKinds } from '../core/principal.ts';
 import type { Format } from './format.ts';
 
 /** A value that may be absent (on a create) or null. In answers the member is present and null. */
@@ -57,6 +58,20 @@ export const Moment = (description: string) =>
 /** A place in a journal: a text, because it may outgrow what a JSON number holds exactly. */
 export const Position = (description: string) =>
   Type.String({ pattern: '^(0|[1-9][0-9]{0,17})$', description, examples: ['42'] });
+
+/** Who asked for a write. */
+export const ActorOut = (description: string) =>
+  Type.Object(
+    {
+      credential_id: id('cred_', 'The credential.'),
+      kind: oneOf(
+        credentialKinds,
+        'A personal access token, or an approval of an OAuth application.',
+      ),
+      application_id: nullable(id('app_', 'The OAuth application.')),
+    },
+    { description },
+  );
 
 export const Version = Type.Integer({
   minimum: 1,

@@ -34,6 +34,10 @@ export interface SetStatement<Row = unknown> {
 /** What stands for the time of saving until the database has saved: its own value for "later". */
 export const pendingTime = 'infinity';
 
+/** A time column of a record `s` as it is saved: that of `journal j` where it is pending. */
+export const savedTime = (column: string) =>
+  `case when s.${column} = '${pendingTime}' then j.moment else s.${column} end`;
+
 /** Runs one read at a time, each on its own fresh snapshot of the primary. */
 export interface Reader {
   query<Row>(statement: Statement<Row>): Promise<Row[]>;

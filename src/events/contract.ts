@@ -3,9 +3,8 @@
 
 import Type, { type TSchema } from 'typebox';
 import { collection } from '../contract/contract.ts';
-import { id, idIn, nullable, oneOf, Position, Timestamp } from '../contract/schema.ts';
+import { ActorOut, id, idIn, nullable, oneOf, Position, Timestamp } from '../contract/schema.ts';
 import { limits } from '../core/limits.ts';
-import { credentialKinds } from '../core/principal.ts';
 import { eventTypes, resources } from '../resources.ts';
 import { events } from './resource.ts';
 
@@ -33,17 +32,7 @@ const Event = Type.Object(
     type,
     occurred_at: Timestamp('When. Never before the event that precedes it.'),
     operation_id: id('op_', 'The write that did it.'),
-    actor: Type.Object(
-      {
-        credential_id: id('cred_', 'The credential.'),
-        kind: oneOf(
-          credentialKinds,
-          'A personal access token, or an approval of an OAuth application.',
-        ),
-        application_id: nullable(id('app_', 'The OAuth application.')),
-      },
-      { description: 'Who did it.' },
-    ),
+    actor: ActorOut('Who did it.'),
     resource: Type.Object(
       {
         type: oneOf(

@@ -9,7 +9,7 @@ import { limits } from '../core/limits.ts';
 import type { GrantedLocationId, MerchantId } from '../core/principal.ts';
 import type { Statement } from '../core/statement.ts';
 import { movementColumns, movementNames } from '../inventory/read-store.ts';
-import { journalOfMerchant } from '../journal/store.ts';
+import { journalOfMerchant, lastInJournal } from '../journal/store.ts';
 
 /** What a caller may see, and asks for. */
 export interface Reach {
@@ -169,12 +169,7 @@ export function readLastPositions(
     text: `
       select a.merchant_id, o.position as last
       from json_to_recordset($1) as a (merchant_id text)
-      cross join lateral (
-        select o.merchant_id, o.position from operations o
-        where (o.merchant_id, o.position) <= (a.merchant_id, 9223372036854775807)
-          and o.position is not null
-        order by o.merchant_id desc, o.position desc
-        limit 1) o
+      cross join lateral ${lastInJournal('a')} o
       where o.merchant_id = a.merchant_id`,
     values: [JSON.stringify(merchants.map((merchant_id) => ({ merchant_id })))],
   };

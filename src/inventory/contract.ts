@@ -5,6 +5,7 @@ import Type from 'typebox';
 import { collection, member, write } from '../contract/contract.ts';
 import type { Resource } from '../contract/resource.ts';
 import {
+  ActorOut,
   id,
   idIn,
   Moment,
@@ -17,7 +18,6 @@ import {
   text,
 } from '../contract/schema.ts';
 import { limits } from '../core/limits.ts';
-import { credentialKinds } from '../core/principal.ts';
 
 export const inventory = {
   name: 'inventory',
@@ -127,17 +127,7 @@ const movementMembers = {
   operation_id: id('op_', 'The write that recorded it.'),
   position: Position('That of this write in the journal.'),
   line: Type.Integer({ minimum: 1, description: 'Its place among the movements of the write.' }),
-  actor: Type.Object(
-    {
-      credential_id: id('cred_', 'The credential.'),
-      kind: oneOf(
-        credentialKinds,
-        'A personal access token, or an approval of an OAuth application.',
-      ),
-      application_id: nullable(id('app_', 'The OAuth application.')),
-    },
-    { description: 'Who recorded it.' },
-  ),
+  actor: ActorOut('Who recorded it.'),
   recorded_at: Timestamp('When. Never before the movement that precedes it.'),
 };
 

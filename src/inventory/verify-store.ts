@@ -2,7 +2,9 @@
 // so that neither a long ledger nor one very busy level makes a long statement, and says what
 // differs. They trust no constraint: they are for the day when one was circumvented.
 
+import { isJournaled } from '../contract/resource.ts';
 import type { Statement } from '../core/statement.ts';
+import { operationTypes, resourceOf } from '../resources.ts';
 
 export const beginSnapshot: Statement = {
   name: 'begin_snapshot',
@@ -244,6 +246,11 @@ export interface OperationRange {
   readonly differences: readonly DifferenceRow[];
 }
 
+/** What makes a record is never a change of nothing. */
+const creates = operationTypes.filter(
+  (type) => type.endsWith('.create') && isJournaled(resourceOf(type), type),
+);
+
 /** Operations after one, each against its movements. */
 export function walkOperations(
   merchant: string,
@@ -276,8 +283,7 @@ export function walkOperations(
           ('position_without_change', c.position is not null and c.status <> 'succeeded',
             c.position::text, null),
           ('change_without_position', c.position is null and c.status = 'succeeded'
-            and (c.movements > 0 or c.type like '%.create' and c.type <> 'webhooks.create'),
-            null, null),
+            and (c.movements > 0 or c.type = any ($4)), null, null),
           ('line_twice', m.numbers <> m.lines, m.lines::text, m.numbers::text)
         ) as f (kind, is_found, found, expected)
         where f.is_found
@@ -285,7 +291,7 @@ export function walkOperations(
       select (select count(*) from chunk)::int as fetched, max(chunk.id) as id,
         coalesce((select json_agg(d) from differences d), '[]') as differences
       from chunk having count(*) > 0`,
-    values: [merchant, after, limit],
+    values: [merchant, after, limit, creates],
   };
 }
 

@@ -5,7 +5,7 @@ import { Problem } from '../core/problem.ts';
 import type { Reader } from '../core/statement.ts';
 import { findJournal, type Journal } from './store.ts';
 
-/** What a query says of a place in the journal. */
+/** What a request says of a place in the journal. */
 export interface NamedPosition {
   /** The parameter that holds the position. */
   readonly parameter: string;
@@ -41,8 +41,20 @@ export function requireKnown(
       details: [{ field: 'query.journal', code: 'required', message }],
     });
   }
-  if (journal !== found.id) throw mismatch('journal', 'is not the journal of this merchant');
-  if (Number(position) > found.last) throw mismatch(parameter, 'is beyond the end of the journal');
+  const wrong = mismatchOf(found, { parameter, position, journal });
+  if (wrong !== undefined) throw mismatch(wrong.parameter, wrong.message);
+}
+
+/** What of a named position does not belong to a journal, in a query or a body. */
+export function mismatchOf(
+  found: Journal,
+  { parameter, position = '0', journal }: NamedPosition,
+): { readonly parameter: string; readonly message: string } | undefined {
+  if (journal !== undefined && journal !== found.id) {
+    return { parameter: 'journal', message: 'is not the journal of this merchant' };
+  }
+  if (Number(position) <= found.last) return undefined;
+  return { parameter, message: 'is beyond the end of the journal' };
 }
 
 export function mismatch(parameter: string, message: string): Problem {

@@ -31,6 +31,17 @@ export const lockJournals: Pick<SetStatement, 'name' | 'text'> = {
 };
 
 /**
+ * The last operation in the journal of the merchant of a row, as a part of statements: none, or one
+ * of the journal before it in the index. So whoever joins it says that the merchant is the same.
+ */
+export const lastInJournal = (row: string) => `(
+    select o.merchant_id, o.position, o.created_at from operations o
+    where (o.merchant_id, o.position) <= (${row}.merchant_id, 9223372036854775807)
+      and o.position is not null
+    order by o.merchant_id desc, o.position desc
+    limit 1)`;
+
+/**
  * The ends of the journals of the merchants in `$1`, for the parts of the statement that saves:
  * `JournalEnd`. The time is the database's, so that the clocks of nodes do not count, and in
  * milliseconds, as answers have it: who asks for a time that was answered gets what it was of.
@@ -41,12 +52,7 @@ export const journalEnds = `
   from json_to_recordset($1) as a (merchant_id text)
   cross join lateral (
     select j.id from journals j where j.merchant_id = a.merchant_id limit 1) j
-  left join lateral (
-    select o.merchant_id, o.position, o.created_at from operations o
-    where (o.merchant_id, o.position) <= (a.merchant_id, 9223372036854775807)
-      and o.position is not null
-    order by o.merchant_id desc, o.position desc
-    limit 1) o on o.merchant_id = a.merchant_id`;
+  left join lateral ${lastInJournal('a')} o on o.merchant_id = a.merchant_id`;
 
 /** What a row has of the end of its journal: the position was counted from there. */
 export function placedAt<Row extends object>(row: Row, { last, moment }: JournalEnd): Row {
@@ -67,12 +73,7 @@ export interface Journal {
 /** That of the merchant `$1`, also as a part of statements. */
 export const journalOfMerchant = `
   select j.id, coalesce(o.position, 0) as last from journals j
-  left join lateral (
-    select o.merchant_id, o.position from operations o
-    where (o.merchant_id, o.position) <= (j.merchant_id, 9223372036854775807)
-      and o.position is not null
-    order by o.merchant_id desc, o.position desc
-    limit 1) o on o.merchant_id = j.merchant_id
+  left join lateral ${lastInJournal('j')} o on o.merchant_id = j.merchant_id
   where j.merchant_id = $1`;
 
 export function findJournal(merchant: MerchantId): Statement<Journal> {

@@ -4,6 +4,7 @@
 // first one had just written fails at the unique constraint, and the whole batch with it.
 
 import type { AnyWriteEndpoint, Decision, Load, Operation, Write } from '../contract/endpoint.ts';
+import { isJournaled } from '../contract/resource.ts';
 import type { MerchantId } from '../core/principal.ts';
 import {
   begin,
@@ -105,13 +106,14 @@ function decideAll(
   states: ReadonlyMap<MerchantId, unknown>,
 ): Decided[] {
   const last = new Map<MerchantId, number>();
-  const isJournaled = endpoint.contract.isUnjournaled !== true;
+  const { resource, name } = endpoint.contract;
+  const mayMove = isJournaled(resource, name);
   return writes.map((write) => {
     const { merchant } = write;
     const position = (last.get(merchant) ?? 0) + 1;
     const decision = endpoint.decide(states.get(merchant), write, { position, time: pendingTime });
     const isSuccess = decision.kind === 'succeeded';
-    const isChange = isJournaled && isSuccess && decision.changes.length > 0;
+    const isChange = mayMove && isSuccess && decision.changes.length > 0;
     if (isChange) last.set(merchant, position);
     return { write, decision, operation: operationOf(write, decision, isChange ? position : null) };
   });

@@ -4,7 +4,7 @@
 import type { Write } from '../contract/endpoint.ts';
 import { lookupId } from '../core/id.ts';
 import type { MerchantId } from '../core/principal.ts';
-import { pendingTime, type SetStatement, type Statement } from '../core/statement.ts';
+import { type SetStatement, type Statement, savedTime } from '../core/statement.ts';
 import { memberExpressions, toColumns } from './columns.ts';
 import type { RecordResource, Row } from './record.ts';
 import { type Editable, type Holder, pathIds, wantedValues } from './revision.ts';
@@ -103,9 +103,7 @@ export function update(resource: RecordResource, rows: readonly Editable[]): Set
 }
 
 const savedValue = (column: string): string =>
-  column.endsWith('_at')
-    ? `case when s.${column} = '${pendingTime}' then j.moment else s.${column} end`
-    : `s.${column}`;
+  column.endsWith('_at') ? savedTime(column) : `s.${column}`;
 
 function savedColumns({ tables: [table] }: RecordResource): readonly string[] {
   return table?.updates ?? [];

@@ -137,8 +137,6 @@ const WebhookSecret = Type.Object(
   { $id: 'WebhookSecret', description: 'What the calls are signed with.' },
 );
 
-const isUnjournaled = true;
-
 export const create = write({
   resource: webhooks,
   name: 'webhooks.create',
@@ -159,7 +157,6 @@ export const create = write({
     journal: Type.Optional(nullable(Journal)),
   }),
   data: Webhook,
-  isUnjournaled,
   problems: ['location_not_granted', 'webhook_limit_reached'],
 });
 
@@ -186,7 +183,6 @@ export const update = write({
     ),
   }),
   data: Webhook,
-  isUnjournaled,
   problems: ['location_not_granted', 'webhook_limit_reached'],
 });
 
@@ -254,7 +250,6 @@ export const test = write({
     note: Type.Optional(nullable(text('text', { max: 255 }, 'Words that the event shall carry.'))),
   }),
   data: Webhook,
-  isUnjournaled,
   problems: [],
 });
 
@@ -273,7 +268,6 @@ export const redeliver = write({
     journal: Type.Optional(nullable(Journal)),
   }),
   data: Webhook,
-  isUnjournaled,
   problems: ['webhook_limit_reached'],
 });
 

@@ -6,6 +6,7 @@ import type { Decision, Refusal, Write } from '../contract/endpoint.ts';
 import { mintId } from '../core/id.ts';
 import { limits } from '../core/limits.ts';
 import type { Detail } from '../core/problem.ts';
+import { mismatchOf } from '../journal/known.ts';
 import { isSame, refusalByVersion, refuse } from '../records/revision.ts';
 import type * as contract from './contract.ts';
 import { webhooks } from './resource.ts';
@@ -179,14 +180,13 @@ export function positionFaults({ from_position: from, journal }: FromPosition): 
   return [{ field: 'journal', code: 'required', message }];
 }
 
-function positionRefusal({ journal, last }: Ground, asked: FromPosition): Refusal | undefined {
-  if (typeof asked.journal === 'string' && asked.journal !== journal) {
-    return mismatch('journal', 'is not the journal of this merchant');
-  }
-  if (Number(asked.from_position ?? 0) <= last) return undefined;
-  return mismatch('from_position', 'is beyond the end of the journal');
-}
-
-function mismatch(field: string, message: string): Refusal {
+function positionRefusal(
+  { journal: id, last }: Ground,
+  { from_position, journal }: FromPosition,
+): Refusal | undefined {
+  const named = { position: from_position ?? undefined, journal: journal ?? undefined };
+  const wrong = mismatchOf({ id, last }, { parameter: 'from_position', ...named });
+  if (wrong === undefined) return undefined;
+  const { parameter: field, message } = wrong;
   return refuse('validation_failed', [{ field, code: 'journal_mismatch', message }]);
 }

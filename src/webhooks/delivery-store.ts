@@ -6,6 +6,7 @@
 import { limits } from '../core/limits.ts';
 import type { MerchantId } from '../core/principal.ts';
 import type { Statement } from '../core/statement.ts';
+import { lastInJournal } from '../journal/store.ts';
 import type { Attempt, Failure, PauseReason } from './contract.ts';
 import {
   type CallSecrets,
@@ -28,12 +29,7 @@ const work = (which: string) => `
   select w.merchant_id, w.id, p.epoch, coalesce(o.position, 0) as last
   from webhooks w
   join webhook_progress p on p.merchant_id = w.merchant_id and p.webhook_id = w.id
-  left join lateral (
-    select o.merchant_id, o.position from operations o
-    where (o.merchant_id, o.position) <= (w.merchant_id, 9223372036854775807)
-      and o.position is not null
-    order by o.merchant_id desc, o.position desc
-    limit 1) o on o.merchant_id = w.merchant_id
+  left join lateral ${lastInJournal('w')} o on o.merchant_id = w.merchant_id
   where w.status = 'active' ${which}
     and (p.lease_ends_at is null or p.lease_ends_at <= now() or p.lease_holder = $1)
     and (o.position > p.position or (p.failures <> '[]' and exists (
@@ -248,12 +244,7 @@ export function findStanding(): Statement<Standing> {
         coalesce(max(coalesce(o.position, 0) - p.position), 0)::int as lag
       from webhooks w
       join webhook_progress p on p.merchant_id = w.merchant_id and p.webhook_id = w.id
-      left join lateral (
-        select o.merchant_id, o.position from operations o
-        where (o.merchant_id, o.position) <= (w.merchant_id, 9223372036854775807)
-          and o.position is not null
-        order by o.merchant_id desc, o.position desc
-        limit 1) o on o.merchant_id = w.merchant_id
+      left join lateral ${lastInJournal('w')} o on o.merchant_id = w.merchant_id
       where w.status = 'active'`,
     values: [],
   };

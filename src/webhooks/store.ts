@@ -6,7 +6,13 @@ import type { EventType } from '../contract/resource.ts';
 import { lookupId } from '../core/id.ts';
 import { limits } from '../core/limits.ts';
 import type { GrantedLocationId, MerchantId } from '../core/principal.ts';
-import { hex, pendingTime, type SetStatement, type Statement } from '../core/statement.ts';
+import {
+  hex,
+  pendingTime,
+  type SetStatement,
+  type Statement,
+  savedTime,
+} from '../core/statement.ts';
 import { journalEnds } from '../journal/store.ts';
 import type { Attempt, Failure, PauseReason } from './contract.ts';
 
@@ -232,9 +238,6 @@ export function lockWebhooks(writes: readonly Write[]): SetStatement<HeldWebhook
   };
 }
 
-const timeOf = (column: string) =>
-  `case when s.${column} = '${pendingTime}' then j.moment else s.${column} end`;
-
 /** The old secret ends so long after the moment at which it is replaced. */
 const overlapEnd = `case when s.old_secret_ends_at = '${pendingTime}'
   then j.moment + interval '${limits.webhookSecretOverlapHours} hours'
@@ -247,8 +250,8 @@ export function insertWebhooks(rows: readonly WebhookChange[]): SetStatement {
       insert into webhooks (merchant_id, id, credential_id, token_scopes, url, types, location_ids,
         description, status, pause_reason, secret, version, created_at, updated_at)
       select s.merchant_id, s.id, s.credential_id, s.token_scopes, s.url, s.types, s.location_ids,
-        s.description, s.status, s.pause_reason, s.secret, s.version, ${timeOf('created_at')},
-        ${timeOf('updated_at')}
+        s.description, s.status, s.pause_reason, s.secret, s.version, ${savedTime('created_at')},
+        ${savedTime('updated_at')}
       from json_populate_recordset(null::webhooks, $1) s
       join journal j on j.merchant_id = s.merchant_id`,
     records: rows.map(recordOf),
@@ -275,7 +278,7 @@ export function updateWebhooks(rows: readonly WebhookChange[]): SetStatement {
       update webhooks w set url = s.url, types = s.types, location_ids = s.location_ids,
         description = s.description, status = s.status, pause_reason = s.pause_reason,
         secret = s.secret, old_secret = s.old_secret, old_secret_ends_at = ${overlapEnd},
-        version = s.version, updated_at = ${timeOf('updated_at')}
+        version = s.version, updated_at = ${savedTime('updated_at')}
       from json_populate_recordset(null::webhooks, $1) s
       join journal j on j.merchant_id = s.merchant_id
       where w.merchant_id = s.merchant_id and w.id = s.id`,

@@ -13,7 +13,7 @@ import { connectDatabase, type Database } from '../../src/database/connect.ts';
 import { fingerprint, hashKey } from '../../src/operations/fingerprint.ts';
 import { settleBatch } from '../../src/operations/recover.ts';
 import type { GivenCredential } from '../kit/given.ts';
-import { patient } from './environment.ts';
+import { type InterleavingEnvironment, patient } from './environment.ts';
 import { type Halts, Session, stepped } from './session.ts';
 
 /** One write of a batch. */
@@ -100,4 +100,13 @@ function writeOf({ type, key, id = '', body }: Order, owner: GivenCredential): W
     requestId: mintId('req_'),
     deadline: performance.now() + limits.requestDeadline,
   };
+}
+
+/** Two nodes for batches on the database of an environment. */
+export function twoNodes({
+  db,
+  owner,
+}: Pick<InterleavingEnvironment, 'db' | 'owner'>): readonly [BatchNode, BatchNode] {
+  const node = () => new BatchNode(db.serviceUrl, owner);
+  return [node(), node()];
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newKey } from '../kit/api.ts';
 import { timeout } from '../kit/extent.ts';
 import type { GivenCredential } from '../kit/given.ts';
-import { adjustment, BatchNode, type Order } from './batch-session.ts';
+import { adjustment, type BatchNode, type Order, twoNodes } from './batch-session.ts';
 import {
   type Expected,
   expectExplored,
@@ -19,11 +19,7 @@ let nodes: readonly [BatchNode, BatchNode];
 
 beforeAll(async () => {
   environment = await InterleavingEnvironment.start();
-  const { serviceUrl } = environment.db;
-  nodes = [
-    new BatchNode(serviceUrl, environment.owner),
-    new BatchNode(serviceUrl, environment.owner),
-  ];
+  nodes = twoNodes(environment);
 });
 afterAll(async () => {
   await Promise.all(nodes.map((node) => node.close()));

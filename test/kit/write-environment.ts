@@ -28,24 +28,12 @@ export class WriteEnvironment {
 
   protected static async started(own?: TestDatabase): Promise<Started> {
     const environment = await startEnvironment({ db: own });
-    const { db, given } = environment;
-    await withoutLimits(db);
-    const merchant = await given.merchant();
-    const location = await given.location(merchant);
-    const owner = await given.credential(merchant);
-    // No note of its use is due while the tests last: that would be one more statement.
-    await db.sql('update credentials set last_used_at = now()');
-    return { environment, owner, location };
+    return startedAt(environment);
   }
 
   /** What the same is at another merchant. */
-  protected async startedElsewhere(): Promise<Started> {
-    const merchant = await this.given.merchant();
-    const location = await this.given.location(merchant);
-    const owner = await this.given.credential(merchant);
-    await withoutLimits(this.db);
-    await this.db.sql('update credentials set last_used_at = now() where id = $1', [owner.id]);
-    return { environment: this.#environment, owner, location };
+  protected startedElsewhere(): Promise<Started> {
+    return startedAt(this.#environment);
   }
 
   get db(): TestDatabase {
@@ -95,4 +83,16 @@ export interface Started {
   readonly environment: Environment;
   readonly owner: GivenCredential;
   readonly location: string;
+}
+
+/** A merchant of its own. */
+async function startedAt(environment: Environment): Promise<Started> {
+  const { db, given } = environment;
+  await withoutLimits(db);
+  const merchant = await given.merchant();
+  const location = await given.location(merchant);
+  const owner = await given.credential(merchant);
+  // No note of its use is due while the tests last: that would be one more statement.
+  await db.sql('update credentials set last_used_at = now() where merchant_id = $1', [merchant]);
+  return { environment, owner, location };
 }

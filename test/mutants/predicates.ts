@@ -17,7 +17,7 @@ interface Form {
   without(match: RegExpExecArray, text: string): { readonly from: string; readonly to: string };
 }
 
-const column = String.raw`(?:\w+\.)?merchant_id`;
+const column = String.raw`(?:(?:\w+|\$\{\w+\})\.)?merchant_id`;
 
 const forms: readonly Form[] = [
   {

@@ -108,6 +108,12 @@ interface SetRegister extends WriteContract {
 
 export type Body = BodyOf<SetRegister>;
 
+/** As much of a contract as the write path reads: its changes have positions. */
+const contractOf = (name: OperationType) => {
+  const resource = { events: { types: { [name]: name } } };
+  return { name, method: 'POST', path: '', resource } as unknown as SetRegister;
+};
+
 type Registers = Map<string, Pick<RegisterRecord, 'register' | 'value' | 'sequence'>>;
 type Change = Omit<EffectRecord, 'merchant_id'>;
 
@@ -118,7 +124,7 @@ const shared = {
 
 const setting: WriteEndpoint<SetRegister, Registers, Shown, Change> = {
   ...shared,
-  contract: { name: 'inventory.adjust', method: 'POST' } as unknown as SetRegister,
+  contract: contractOf('inventory.adjust'),
   load: (writes) => {
     const names = new Set(writes.map(({ body }) => body.register));
     const records = [...names].map((register) => ({ register }));
@@ -153,7 +159,7 @@ const setting: WriteEndpoint<SetRegister, Registers, Shown, Change> = {
 
 const making: WriteEndpoint<SetRegister, undefined, Shown, Change> = {
   ...shared,
-  contract: { name: 'customers.create', method: 'POST' } as unknown as SetRegister,
+  contract: contractOf('customers.create'),
   load: () => ({ statements: [], state: () => undefined }),
   decide: (_state: undefined, { operationId }: Write<Body>) =>
     succeeded(operationId, { register: null, sequence: 0, before: '', after: '' }),
