@@ -16,8 +16,10 @@ import type { Random } from './random.ts';
 const names = ['steady', 'shaken'] as const;
 type Name = (typeof names)[number];
 
-/** A call that is lost is made again after 5 s, and after 30 s if that one is lost as well. */
+/** What is not taken comes again after 5 s, and after 30 s if it is not taken then either. */
 const settledWithinMs = 100_000;
+/** The third wait is 2 minutes: longer than a run may take to end. */
+const lossesMax = 2;
 /** Rights were looked at so long before a call, and the call was under way so long. */
 const graceMs = 5_000;
 const answers = { 204: 90, 500: 3, late: 5, never: 2 } as const;
@@ -35,6 +37,8 @@ export class Receivers {
   readonly #server: Server;
   readonly #hooks = new Map<Name, { readonly id: string; readonly verifier: Webhook }>();
   readonly #calls: Call[] = [];
+  /** Calls that were not taken, by webhook and event. */
+  readonly #losses = new Map<string, number>();
   readonly #faults: string[] = [];
   #unsettled: string[] = [];
 
@@ -68,7 +72,13 @@ export class Receivers {
       return all.filter((position) => !seen.has(position));
     };
     while (missing().length > 0 && now() < until) await sleep(100);
-    this.#unsettled = missing().map((position) => `position ${position}`);
+    const unsettled = missing();
+    if (unsettled.length === 0) return;
+    const progress = await this.#environment.database.query<object>(
+      'select * from webhook_progress where merchant_id = $1 and webhook_id = $2',
+      [merchant, this.#hooks.get('steady')?.id],
+    );
+    this.#unsettled = [`positions ${unsettled.join(', ')}: ${JSON.stringify(progress)}`];
   }
 
   findings(): Finding[] {
@@ -123,14 +133,21 @@ export class Receivers {
     }
     const name: Name = request.url === '/shaken' ? 'shaken' : 'steady';
     const how = this.#random.weighed(answers);
-    if (how === 'never') return;
     if (how === 'late') await sleep(this.#random.below(2_000));
-    if (how === '500') {
-      response.writeHead(500).end();
+    if ((how === 'never' || how === '500') && this.#mayLose(name, request)) {
+      if (how === '500') response.writeHead(500).end();
       return;
     }
     this.#note(name, at, Buffer.concat(parts).toString('utf8'), request);
     response.writeHead(204).end();
+  }
+
+  #mayLose(name: Name, { headers }: IncomingMessage): boolean {
+    const event = `${name} ${headers['webhook-id']}`;
+    const losses = this.#losses.get(event) ?? 0;
+    if (losses >= lossesMax) return false;
+    this.#losses.set(event, losses + 1);
+    return true;
   }
 
   #note(name: Name, at: number, text: string, { headers }: IncomingMessage): void {
