@@ -1,7 +1,7 @@
 // What every write promises, derived from its contract: keys, bodies, replays and refusals.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { successStatus } from '../src/contract/contract.ts';
+import { bodyLimitsOf, successStatus } from '../src/contract/contract.ts';
 import { mintId } from '../src/core/id.ts';
 import { type Answer, type Api, newKey } from './kit/api.ts';
 import { freshBody, pathOf, send, withoutRequestId, writes } from './kit/cases.ts';
@@ -113,7 +113,7 @@ describe.each(writes)('$name', (one) => {
     }
   });
 
-  test('takes one strict JSON object of at most 64 KiB', async () => {
+  test('takes one strict JSON object, no larger than its contract says', async () => {
     const bad = ['', ' ', '{', '[]', '"x"', 'null', '1', '{}{}', '{"a":1,}', "{'a':1}", '\ufeff{}'];
     const worse = ['{"a":1,"\\u0061":2}', '{"a":"\\ud800"}', '{"__proto__":{}}', '{"a":1e999}'];
     const deep = `{"a":${'['.repeat(40)}${']'.repeat(40)}}`;
@@ -121,10 +121,11 @@ describe.each(writes)('$name', (one) => {
       const answer = await send(one, shop, shop.api, { text });
       expect([text, answer.status, answer.code]).toEqual([text, 400, 'invalid_json']);
     }
+    const most = bodyLimitsOf(contract).bytes;
     const valid = JSON.stringify(freshBody(one, shop));
-    const full = await send(one, shop, shop.api, { text: valid.padEnd(64 * 1024) });
+    const full = await send(one, shop, shop.api, { text: valid.padEnd(most) });
     expect(full.status).toBe(ok);
-    const over = await send(one, shop, shop.api, { text: valid.padEnd(64 * 1024 + 1) });
+    const over = await send(one, shop, shop.api, { text: valid.padEnd(most + 1) });
     expect([over.status, over.code]).toEqual([413, 'content_too_large']);
   });
 

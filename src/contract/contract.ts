@@ -2,6 +2,7 @@
 // types, the OpenAPI document and the generic tests all read it, so nothing is declared twice.
 
 import type { Static, TObject, TProperties, TSchema } from 'typebox';
+import { limits } from '../core/limits.ts';
 import type { Scope } from '../core/principal.ts';
 import type { ProblemCode } from '../core/problem.ts';
 import type { OperationType, Resource } from './resource.ts';
@@ -56,9 +57,25 @@ export interface WriteContract extends ContractBase {
   readonly name: OperationType;
   readonly method: 'POST' | 'PATCH';
   readonly body: TObject;
+  /** How large a body may be. Absent: `ordinaryBody`. */
+  readonly bodyLimits?: BodyLimits;
   /** Only for credentials with all locations: no other credential is granted what it creates. */
   readonly needsAllLocations?: boolean;
 }
+
+export interface BodyLimits {
+  readonly bytes: number;
+  /** How deep objects and lists may nest. */
+  readonly depth: number;
+  /** Members and elements, of all levels. */
+  readonly values: number;
+}
+
+export const ordinaryBody: BodyLimits = {
+  bytes: limits.bodyBytesMax,
+  depth: limits.jsonDepthMax,
+  values: limits.jsonValuesMax,
+};
 
 export type Contract = MemberContract | CollectionContract | WriteContract;
 
@@ -98,6 +115,10 @@ export const write = <C extends Omit<WriteContract, 'kind'>>(contract: C) => ({
 /** Whether its path names one resource. */
 export function hasPathId({ path }: Contract): boolean {
   return path.includes('{id}');
+}
+
+export function bodyLimitsOf({ bodyLimits }: WriteContract): BodyLimits {
+  return bodyLimits ?? ordinaryBody;
 }
 
 /** The status of a success: creating answers 201, everything else 200. */

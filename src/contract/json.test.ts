@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { extent } from '../../test/kit/extent.ts';
 import { anySpelling, type Spelling, spelled } from '../../test/kit/spelling.ts';
+import { ordinaryBody } from './contract.ts';
 import { decodeJsonObject, JsonFault, type JsonObject } from './json.ts';
 
 /** Of six members and what is in them, all values together are well below 160. */
@@ -20,7 +21,7 @@ function sorted(value: unknown): unknown {
   return members.map(([name, one]) => [name, sorted(one)]);
 }
 
-const decode = (text: string) => decodeJsonObject(Buffer.from(text, 'utf8'));
+const decode = (text: string) => decodeJsonObject(Buffer.from(text, 'utf8'), ordinaryBody);
 
 describe('the strict JSON decoder', () => {
   test('reads every object that JSON.stringify writes, to an equal value', () => {
@@ -81,7 +82,7 @@ describe('the strict JSON decoder', () => {
         }
         let accepted: unknown;
         try {
-          accepted = decodeJsonObject(Uint8Array.from(bytes));
+          accepted = decodeJsonObject(Uint8Array.from(bytes), ordinaryBody);
         } catch (error) {
           expect(error).toBeInstanceOf(JsonFault);
           return;
@@ -131,7 +132,7 @@ describe('the strict JSON decoder', () => {
         const text = JSON.stringify(one);
         const wide = Buffer.from(text, 'utf16le');
         for (const bytes of [wide, Buffer.from(wide).swap16(), Buffer.from(`\ufeff${text}`)]) {
-          expect(() => decodeJsonObject(bytes)).toThrow(JsonFault);
+          expect(() => decodeJsonObject(bytes, ordinaryBody)).toThrow(JsonFault);
         }
       }),
       { numRuns: 500 },
@@ -182,7 +183,7 @@ describe('the strict JSON decoder', () => {
 
   test('refuses bytes that are not UTF-8', () => {
     for (const bytes of ['7b2261223a22ff227d', '7b2261223a22c0af227d', '7b2261223a22eda080227d']) {
-      expect(() => decodeJsonObject(Buffer.from(bytes, 'hex'))).toThrow(JsonFault);
+      expect(() => decodeJsonObject(Buffer.from(bytes, 'hex'), ordinaryBody)).toThrow(JsonFault);
     }
   });
 

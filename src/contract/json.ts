@@ -2,7 +2,7 @@
 // replaces no character and rounds no number, but refuses them. The same value is validated,
 // fingerprinted and stored, so the request that is judged is the request that is written.
 
-import { limits } from '../core/limits.ts';
+import type { BodyLimits } from './contract.ts';
 
 export type JsonObject = { [name: string]: JsonValue };
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
@@ -15,17 +15,20 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /**
  * Decodes one JSON object (RFC 8259).
  * @throws JsonFault on anything else: another type, a duplicate member (after unescaping), invalid
- *   UTF-8, a byte order mark, a lone surrogate, a number beyond the doubles, `__proto__`, more than
- *   `limits.jsonDepthMax` levels, or more than `limits.jsonValuesMax` values in it.
+ *   UTF-8, a byte order mark, a lone surrogate, a number beyond the doubles, `__proto__`, more
+ *   levels or more values in it than `most` says.
  */
-export function decodeJsonObject(bytes: Uint8Array): JsonObject {
+export function decodeJsonObject(
+  bytes: Uint8Array,
+  most: Pick<BodyLimits, 'depth' | 'values'>,
+): JsonObject {
   let text: string;
   try {
     text = utf8.decode(bytes);
   } catch {
     throw new JsonFault('the body is not valid UTF-8');
   }
-  const decoder = new Decoder(text);
+  const decoder = new Decoder(text, most);
   const value = decoder.document();
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new JsonFault('the body must be a JSON object');
@@ -47,12 +50,14 @@ const escapes: Readonly<Record<string, string>> = {
 
 class Decoder {
   readonly #text: string;
+  readonly #most: Pick<BodyLimits, 'depth' | 'values'>;
   #at = 0;
   /** Without the document itself. */
   #values = -1;
 
-  constructor(text: string) {
+  constructor(text: string, most: Pick<BodyLimits, 'depth' | 'values'>) {
     this.#text = text;
+    this.#most = most;
   }
 
   document(): JsonValue {
@@ -65,8 +70,8 @@ class Decoder {
   #value(depth: number): JsonValue {
     this.#skipBlanks();
     this.#values += 1;
-    if (this.#values > limits.jsonValuesMax) {
-      throw this.#fault(`more than ${limits.jsonValuesMax} values`);
+    if (this.#values > this.#most.values) {
+      throw this.#fault(`more than ${this.#most.values} values`);
     }
     const character = this.#text[this.#at];
     if (character === '{') return this.#object(depth + 1);
@@ -176,7 +181,7 @@ class Decoder {
   }
 
   #enter(depth: number): void {
-    if (depth > limits.jsonDepthMax) throw this.#fault(`more than ${limits.jsonDepthMax} levels`);
+    if (depth > this.#most.depth) throw this.#fault(`more than ${this.#most.depth} levels`);
     this.#at += 1;
   }
 

@@ -33,7 +33,10 @@ export const limits = {
 
   /** Any string up to here is looked up as an ID; ours have 30 or 31 characters. */
   idLengthMax: 64,
-  /** The largest valid product (50 metadata pairs, 5,000 characters of text) fits in UTF-8. */
+  /**
+   * What a body may be unless its contract says otherwise. The largest valid product (50 metadata
+   * pairs, 5,000 characters of text) fits in UTF-8.
+   */
   bodyBytesMax: 64 * 1024,
   /** No resource nests deeper than 3; 8 leaves room and keeps recursion harmless. */
   jsonDepthMax: 8,

@@ -143,7 +143,7 @@ export const problemKinds = {
   content_too_large: {
     status: 413,
     title: 'The body is larger than this route takes.',
-    advice: 'Send at most 64 KiB.',
+    advice: 'Send at most 64 KiB, or what the description of the route says.',
   },
   uri_too_long: {
     status: 414,

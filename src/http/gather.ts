@@ -2,6 +2,7 @@
 // kept in its place, because the order of the checks is not the order of reading.
 
 import type { FastifyRequest } from 'fastify';
+import { type BodyLimits, bodyLimitsOf, ordinaryBody } from '../contract/contract.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
 import { decodeJsonObject, JsonFault, type JsonObject } from '../contract/json.ts';
 import { QueryParser } from '../contract/parse.ts';
@@ -33,6 +34,7 @@ export interface Gathered {
 /** How the requests of a route are read. */
 export function gathererOf({ contract }: Endpoint): (request: FastifyRequest) => Gathered {
   const isWriting = contract.kind === 'write';
+  const most = isWriting ? bodyLimitsOf(contract) : ordinaryBody;
   const isList = contract.kind === 'collection';
   const parser = new QueryParser(isList ? contract : undefined);
   const isVersioned = isWriting && contract.method === 'PATCH';
@@ -42,7 +44,7 @@ export function gathererOf({ contract }: Endpoint): (request: FastifyRequest) =>
     isWriting || (isList && contract.keyFilter === true && 'idempotency-key' in headers);
   return (request) => {
     const { headers } = request;
-    const body = isWriting ? read(() => decodeBody(request)) : undefined;
+    const body = isWriting ? read(() => decodeBody(request, most)) : undefined;
     const search = read(() => searchOf(request.raw.url ?? ''));
     const isEmpty = search instanceof URLSearchParams && search.size === 0;
     const named = namesLocation && body !== undefined && !(body instanceof Problem);
@@ -76,11 +78,11 @@ export function said<T>(part: Part<T>): T {
   return part;
 }
 
-function decodeBody(request: FastifyRequest): JsonObject {
+function decodeBody(request: FastifyRequest, most: BodyLimits): JsonObject {
   requireJsonBody(request.declaredType, request.headers['content-encoding']);
   const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
   try {
-    return decodeJsonObject(bytes);
+    return decodeJsonObject(bytes, most);
   } catch (error) {
     if (!(error instanceof JsonFault)) throw error;
     throw new Problem('invalid_json', {

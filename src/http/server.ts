@@ -4,6 +4,7 @@
 
 import { type ServerOptions as HttpServerOptions, METHODS } from 'node:http';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import { bodyLimitsOf, hasPathId, ordinaryBody } from '../contract/contract.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
 import { mintId } from '../core/id.ts';
 import { limits } from '../core/limits.ts';
@@ -92,7 +93,7 @@ export function createServer(options: ServerOptions): HttpServer {
     logger: false,
     genReqId: () => mintId('req_'),
     requestIdHeader: false,
-    bodyLimit: limits.bodyBytesMax,
+    bodyLimit: ordinaryBody.bytes,
     trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
     // A longer path ID is an ID that does not exist.
     routerOptions: { maxParamLength: limits.urlBytesMax },
@@ -113,7 +114,7 @@ export function createServer(options: ServerOptions): HttpServer {
   app.server.maxHeadersCount = 0;
   limitConnections(app.server);
   closeAfterAnswers(app.server);
-  answerParserErrors(app.server, (problem, requestId) =>
+  answerParserErrors(app.server, bodyBytesMaxIn(options.endpoints), (problem, requestId) =>
     options.onRequest(rawRecord(problem, requestId)),
   );
   for (const method of METHODS) {
@@ -226,10 +227,12 @@ function addRoutes(app: FastifyInstance, options: ServerOptions): void {
     const method = contract.kind === 'write' ? contract.method : 'GET';
     const url = apiPrefix + contract.path.replaceAll(/\{(\w+)\}/g, ':$1');
     const handler = withinDeadline(handlerOf(options.api, endpoint));
+    const bodyLimit = contract.kind === 'write' ? bodyLimitsOf(contract).bytes : undefined;
     // GET routes answer HEAD too: the framework adds it.
     app.route({
       method,
       url,
+      ...(bodyLimit === undefined ? {} : { bodyLimit }),
       handler: async (request, reply) => sendSuccess(reply, await handler(request)),
     });
     note(url, ...(method === 'GET' ? ['GET', 'HEAD'] : [method]));
@@ -248,6 +251,16 @@ function addRoutes(app: FastifyInstance, options: ServerOptions): void {
     app.route({ method, url, handler, exposeHeadRoute: false, config: { isOAuth: true } });
     refuseOtherMethods(app, url, methods, true);
   }
+}
+
+/** By path: who asks before sending a body asks before the framework has found the route. */
+function bodyBytesMaxIn(endpoints: readonly Endpoint[]): (path: string) => number {
+  const byPath = new Map<string, number>();
+  for (const { contract } of endpoints) {
+    if (contract.kind !== 'write' || hasPathId(contract)) continue;
+    byPath.set(apiPrefix + contract.path, bodyLimitsOf(contract).bytes);
+  }
+  return (path) => byPath.get(path) ?? ordinaryBody.bytes;
 }
 
 function refuseOtherMethods(

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { endpoints } from '../../src/app.ts';
 import type { WriteContract } from '../../src/contract/contract.ts';
+import { ordinaryBody } from '../../src/contract/contract.ts';
 import { decodeJsonObject, type JsonObject, type JsonValue } from '../../src/contract/json.ts';
 import { BodyParser } from '../../src/contract/parse.ts';
 import type { OperationType } from '../../src/contract/resource.ts';
@@ -38,7 +39,7 @@ const nounOf = (type: OperationType) => type.split('.')[0] as Noun | 'inventory'
 /** What is bound to the key when these bytes are sent. */
 function printOf(type: OperationType, text: string, path = '', ifMatch?: number): string {
   const parser = parserOf(type);
-  const body = decodeJsonObject(Buffer.from(text, 'utf8'));
+  const body = decodeJsonObject(Buffer.from(text, 'utf8'), ordinaryBody);
   expect(parser.faults(body), text).toEqual([]);
   const meaning = { type, id: path, ifMatch, body: parser.normalise(body) };
   return fingerprint(key, meaning).toString('hex');
@@ -47,7 +48,7 @@ function printOf(type: OperationType, text: string, path = '', ifMatch?: number)
 /** What the key's is compared with when these bytes are sent, which are refused. */
 function printOfRefused(type: OperationType, text: string): string {
   const parser = parserOf(type);
-  const sent = decodeJsonObject(Buffer.from(text, 'utf8'));
+  const sent = decodeJsonObject(Buffer.from(text, 'utf8'), ordinaryBody);
   const body = { ...sent, ...parser.normalise(sent) };
   return fingerprint(key, { type, id: '', ifMatch: undefined, body }).toString('hex');
 }

@@ -67,6 +67,9 @@ function descriptionOf(contract: Contract): string {
   if (contract.kind === 'write' && contract.needsAllLocations === true) {
     sentences.push('The credential must be granted all locations.');
   }
+  if (contract.kind === 'write' && contract.bodyLimits !== undefined) {
+    sentences.push(`The body may have ${contract.bodyLimits.bytes / 1024} KiB.`);
+  }
   return sentences.join(' ');
 }
 

@@ -20,7 +20,11 @@ const parserProblems: Readonly<Record<string, ProblemCode>> = {
 };
 
 /** Answers instead of Node, which would send a status line and nothing else. */
-export function answerParserErrors(server: Server, report: OnRawProblem): void {
+export function answerParserErrors(
+  server: Server,
+  bodyBytesMaxOf: (path: string) => number,
+  report: OnRawProblem,
+): void {
   const answered = new WeakSet<Duplex>();
   server.removeAllListeners('clientError');
   server.on('clientError', (error: Error & { code?: string; rawPacket?: Buffer }, socket) => {
@@ -56,13 +60,17 @@ export function answerParserErrors(server: Server, report: OnRawProblem): void {
     // The client asks before it sends the body, so it need not send one that would be refused.
     if (request.headers.expect?.trim().toLowerCase() !== '100-continue') {
       respond(response, new Problem('expectation_failed'), report);
-    } else if (Number(request.headers['content-length'] ?? 0) > limits.bodyBytesMax) {
+    } else if (Number(request.headers['content-length'] ?? 0) > bodyBytesMaxOf(pathOf(request))) {
       respond(response, new Problem('content_too_large'), report);
     } else {
       response.writeContinue();
       server.emit('request', request, response);
     }
   });
+}
+
+function pathOf({ url = '' }: IncomingMessage): string {
+  return url.split('?', 1)[0] ?? '';
 }
 
 /** Whether a packet begins a request whose first line alone is too long. */
