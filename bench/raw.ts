@@ -257,7 +257,7 @@ end $$`;
  */
 export async function createFunctions(owner: pg.Client): Promise<void> {
   const shown = findAdjustments('' as MerchantId, [])
-    .text.replace('$1', 'merchant')
+    .text.replaceAll('$1', 'merchant')
     .replace('any ($2)', 'any (array[resource])');
   for (const text of [adjust, createCustomer, replay(shown)]) await owner.query(text);
 }

@@ -80,5 +80,6 @@ export async function memberStatement(
 
 function principalOf(asked: Pick<PageQuestion, 'merchant' | 'credential'>): Principal {
   const merchant_id = asked.merchant as MerchantId;
-  return operatorPrincipal({ id: asked.credential, merchant_id, merchant_name: '' });
+  const id = asked.credential;
+  return operatorPrincipal({ id, name: 'bench', merchant_id, merchant_name: '' });
 }

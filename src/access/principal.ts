@@ -11,6 +11,7 @@ export function principalOf(row: CredentialRow): Principal {
     merchant: row.merchant_id,
     merchantName: row.merchant_name,
     credentialId: row.id,
+    credentialName: row.name,
     kind: row.kind,
     application: row.oauth?.application ?? null,
     scopes: scopesOf(row),

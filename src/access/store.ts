@@ -30,6 +30,7 @@ export interface CredentialRow extends Permissions {
   readonly merchant_id: MerchantId;
   readonly merchant_name: string;
   readonly id: string;
+  readonly name: string;
   readonly kind: CredentialKind;
   readonly expires_at: string;
   readonly last_used_at: string | null;
@@ -77,8 +78,8 @@ export function findCredentials(lookUps: readonly LookUpQuestion[]): Statement<C
   return { ...statement, values: [JSON.stringify(lookUps.map(lookUpRecord))] };
 }
 
-const credentialColumns = `c.merchant_id, m.name as merchant_name, c.id, c.kind, c.scopes,
-    c.all_locations, c.location_ids, t.expires_at, c.last_used_at, c.requests_per_minute,
+const credentialColumns = `c.merchant_id, m.name as merchant_name, c.id, c.name, c.kind,
+    c.scopes, c.all_locations, c.location_ids, t.expires_at, c.last_used_at, c.requests_per_minute,
     c.request_burst, m.requests_per_minute as merchant_requests_per_minute,
     m.request_burst as merchant_request_burst, c.application_id`;
 

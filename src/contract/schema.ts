@@ -64,6 +64,7 @@ export const ActorOut = (description: string) =>
   Type.Object(
     {
       credential_id: id('cred_', 'The credential.'),
+      name: Type.String({ description: 'What it is called now.', examples: ['Till 1'] }),
       kind: oneOf(
         credentialKinds,
         'A personal access token, or an approval of an OAuth application.',

@@ -24,6 +24,7 @@ export interface Principal {
   readonly merchant: MerchantId;
   readonly merchantName: string;
   readonly credentialId: string;
+  readonly credentialName: string;
   readonly kind: CredentialKind;
   readonly application: { readonly id: string; readonly name: string } | null;
   readonly scopes: ReadonlySet<string>;
@@ -48,6 +49,7 @@ export function canReach(principal: Principal, locationId: string): boolean {
 /** What the actor of a write looks like in the records it leaves. */
 export interface Actor {
   readonly credential_id: string;
+  readonly name: string;
   readonly kind: CredentialKind;
   readonly application_id: string | null;
 }
@@ -55,6 +57,7 @@ export interface Actor {
 export function actorOf(principal: Principal): Actor {
   return {
     credential_id: principal.credentialId,
+    name: principal.credentialName,
     kind: principal.kind,
     application_id: principal.application?.id ?? null,
   };

@@ -81,7 +81,10 @@ describe('an event', () => {
       type: 'inventory.adjusted',
       occurred_at: movement.recorded_at,
       operation_id,
-      actor: { credential_id: credential, kind: 'personal_access_token', application_id: null },
+      actor: {
+        ...{ credential_id: credential, name: 'test' },
+        ...{ kind: 'personal_access_token', application_id: null },
+      },
       resource: { type: 'inventory_movement', id: movement.id, version: null },
       location_ids: [shop],
       data: { movements: [movement], movement_count: 1 },

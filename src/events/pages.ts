@@ -24,13 +24,14 @@ interface EventRow {
   readonly occurred_at: string;
   readonly resource_id: string;
   readonly credential_id: string;
+  readonly name: string;
   readonly kind: CredentialKind;
   readonly application_id: string | null;
   /** Of all its movements in reach, where there are more than are shown. */
   readonly counted: { readonly count: number; readonly locations: string[] | null } | null;
 }
 
-type Moved = MovementRow & { readonly bytes: number };
+type Moved = Omit<MovementRow, 'actor_name'> & { readonly bytes: number };
 
 /** A look at the journal: what is in reach, and up to where all was judged. */
 interface Look {
@@ -190,6 +191,8 @@ function present(row: EventRow, moved: readonly Moved[], found: Found): Event {
     locations: [...new Set(moved.map(({ location_id }) => location_id))],
   };
   const version = record !== null && 'version' in record ? Number(record.version) : null;
+  // A write has one actor.
+  const movements = moved.map((one) => presentMovement({ ...one, actor_name: row.name }));
   const here = resource.noun === 'location' ? [row.resource_id] : [];
   return {
     id: `evt_${row.operation_id.slice('op_'.length)}`,
@@ -199,6 +202,7 @@ function present(row: EventRow, moved: readonly Moved[], found: Found): Event {
     operation_id: row.operation_id,
     actor: {
       credential_id: row.credential_id,
+      name: row.name,
       kind: row.kind,
       application_id: row.application_id,
     },
@@ -209,6 +213,6 @@ function present(row: EventRow, moved: readonly Moved[], found: Found): Event {
       version,
     },
     location_ids: isOfMovements ? [...(locations ?? [])].sort() : here,
-    data: isOfMovements ? { movements: moved.map(presentMovement), movement_count: count } : record,
+    data: isOfMovements ? { movements, movement_count: count } : record,
   };
 }

@@ -38,8 +38,8 @@ interface FeedRow {
 }
 
 const eventNames = [
-  ...['operation_id', 'position', 'type', 'occurred_at', 'resource_id', 'credential_id', 'kind'],
-  ...['application_id', 'counted'],
+  ...['operation_id', 'position', 'type', 'occurred_at', 'resource_id', 'credential_id', 'name'],
+  ...['kind', 'application_id', 'counted'],
 ];
 
 /** A page may be read to here, so that the event that makes it full is there as a whole. */
@@ -89,14 +89,14 @@ const feed = (limit: number) => `
     order by o.position limit ${limit}),
   shown as (
     select j.id as operation_id, j.position, j.type, j.created_at as occurred_at, j.resource_id,
-      j.credential_id, c.kind, c.application_id,
+      j.credential_id, c.name, c.kind, c.application_id,
       case when j.movements > ${limits.eventMovementsMax} then (
         select json_build_object('count', count(*), 'locations', json_agg(distinct m.location_id))
         from ${movementsOf('j', isGranted, all)})
       end as counted
     from judged j
     left join lateral (
-      select c.kind, c.application_id from credentials c
+      select c.name, c.kind, c.application_id from credentials c
       where c.merchant_id = $1 and c.id = j.credential_id limit 1) c on true
     order by j.position),
   moved as (

@@ -62,6 +62,8 @@ export interface MovementRow {
   /** Its place among the movements of its operation, from 1 on. */
   readonly line: number;
   readonly credential_id: string;
+  /** Of the credential, as it is now: no column of the movement. */
+  readonly actor_name: string;
   readonly actor_kind: CredentialKind;
   readonly application_id: string | null;
   readonly recorded_at: string;
@@ -159,6 +161,7 @@ function move(level: LevelRow, current: Quantity, write: Write<Adjust>, place: P
       position: place.position,
       line: 1,
       credential_id: actor.credential_id,
+      actor_name: actor.name,
       actor_kind: actor.kind,
       application_id: actor.application_id,
       recorded_at: place.time,

@@ -79,7 +79,7 @@ const listMovements: CollectionEndpoint<typeof contract.listMovements> = {
         limit: fetchSize(page),
       }),
     );
-    const rows = rowsOf(answer);
+    const rows = read.movementsOf(answer);
     const { items, next } = takePage(rows, page, read.movementKey, presentMovement);
     if (journal === undefined || order === 'desc') return { items, next };
     const whole = read.lastWhole(rows, items.length) ?? Number(behind);
@@ -227,6 +227,7 @@ export function presentMovement(row: MovementRow): DataOf<typeof contract.getMov
     line: row.line,
     actor: {
       credential_id: row.credential_id,
+      name: row.actor_name,
       kind: row.actor_kind,
       application_id: row.application_id,
     },

@@ -1,7 +1,7 @@
 // The statements that read levels and movements. Every walk follows an index that ends in its sort
 // key, so that a page costs its own length wherever it lies.
 
-import { type ByColumn, byColumn } from '../contract/columns.ts';
+import { type ByColumn, byColumn, rowsOf } from '../contract/columns.ts';
 import { lookupId } from '../core/id.ts';
 import type { GrantedLocationId, MerchantId } from '../core/principal.ts';
 import type { Statement } from '../core/statement.ts';
@@ -17,6 +17,27 @@ export const movementNames = [
   ...['quantity_delta', 'quantity_after', 'note', 'reference', 'operation_id', 'position', 'line'],
   ...['credential_id', 'actor_kind', 'application_id', 'recorded_at'],
 ];
+
+/** What the credential of a movement is called. Sought by its key, as one of few. */
+const actorName = `(select c.name from credentials c
+  where c.merchant_id = $1 and c.id = m.credential_id limit 1) as actor_name`;
+
+/** The same of a page: each credential once, because a page names few. */
+const actorNames = `(select json_object_agg(c.id, c.name) from credentials c
+  where c.merchant_id = $1 and c.id = any (array_agg(m.credential_id))) as actor_names`;
+
+type UnnamedRow = Omit<MovementRow, 'actor_name'>;
+
+/** A page of movements, by columns, and the names of those who recorded them. */
+interface MovementPage extends ByColumn<UnnamedRow> {
+  readonly actor_names: Readonly<Record<string, string>> | null;
+}
+
+export function movementsOf(answer: readonly MovementPage[]): MovementRow[] {
+  const names = answer[0]?.actor_names ?? {};
+  const rows = rowsOf<UnnamedRow>(answer as readonly ByColumn<UnnamedRow>[]);
+  return rows.map((row) => Object.assign(row, { actor_name: names[row.credential_id] ?? '' }));
+}
 
 /** Quantities as texts: a number in JSON would lose decimals. */
 const levelColumns = `v.product_id, v.location_id, v.quantity::text as quantity, v.sequence,
@@ -34,8 +55,9 @@ export function findAdjustments(
   return {
     name: 'find_adjustments',
     text: `
-      select ${movementColumns}, v.quantity as level_quantity, v.sequence as level_sequence,
-        v.last_movement_id as level_last_movement_id, v.updated_at as level_updated_at
+      select ${movementColumns}, ${actorName}, v.quantity as level_quantity,
+        v.sequence as level_sequence, v.last_movement_id as level_last_movement_id,
+        v.updated_at as level_updated_at
       from inventory_movements m
       join inventory_levels v on v.merchant_id = m.merchant_id
         and v.product_id = m.product_id and v.location_id = m.location_id
@@ -53,7 +75,7 @@ export function findMovements(
   return {
     name: 'find_movements',
     text: `
-      select ${movementColumns} from inventory_movements m
+      select ${movementColumns}, ${actorName} from inventory_movements m
       where m.merchant_id = $1 and m.id = any ($2)
         and ($3::text[] is null or m.location_id = any ($3))`,
     values: [merchant, ids.map(lookupId), locations],
@@ -123,10 +145,12 @@ const start: Key = [0, 0];
 const end: Key = ['9223372036854775807', 0];
 const lastLine = 2_147_483_647;
 
-/** The sort key of a movement, as cursors have it. */
-export const movementKey = ({ position, line }: MovementRow): string => `${position}.${line}`;
+type Placed = Pick<MovementRow, 'position' | 'line'>;
 
-export function listMovements(filter: MovementFilter): Statement<ByColumn<MovementRow>> {
+/** The sort key of a movement, as cursors have it. */
+export const movementKey = ({ position, line }: Placed): string => `${position}.${line}`;
+
+export function listMovements(filter: MovementFilter): Statement<MovementPage> {
   const { order, after, behind, until } = filter;
   const source = movementSource(filter);
   const [position = '', line = ''] = (after ?? '').split('.');
@@ -143,7 +167,7 @@ export function listMovements(filter: MovementFilter): Statement<ByColumn<Moveme
     // Planned anew with a reason: only its value shows how far a walk has to go.
     name: filter.reason === undefined ? `list_movements_${source}_${order}` : '',
     text: `
-      select ${byColumn(movementNames)} from (
+      select ${byColumn(movementNames)}, ${actorNames} from (
         select ${movementColumns} from ${from}
         order by m.position ${order}, m.line ${order} limit $9) m`,
     values: [
@@ -164,11 +188,11 @@ function walkMovements(
   { merchant, order, limit }: MovementFilter,
   low: Key,
   high: Key,
-): Statement<ByColumn<MovementRow>> {
+): Statement<MovementPage> {
   return {
     name: `walk_movements_${order}_${limit}`,
     text: `
-      select ${byColumn(movementNames)} from (
+      select ${byColumn(movementNames)}, ${actorNames} from (
         select ${movementColumns} from inventory_movements m
         where m.merchant_id = $1 and (m.position, m.line) > ($2::bigint, $3::int)
           and (m.position, m.line) < ($4::bigint, $5::int)
@@ -181,7 +205,10 @@ function walkMovements(
  * The last position of which a page shows all movements, when `shown` rows of those that were read
  * are on it. Undefined when there is none.
  */
-export function lastWhole(rows: readonly MovementRow[], shown: number): number | undefined {
+export function lastWhole(
+  rows: readonly { readonly position: number }[],
+  shown: number,
+): number | undefined {
   const last = rows[shown - 1]?.position;
   if (last === undefined || rows[shown]?.position !== last) return last;
   return rows.slice(0, shown).findLast(({ position }) => position !== last)?.position;

@@ -2,7 +2,7 @@
 
 import Type from 'typebox';
 import { collection, member } from '../contract/contract.ts';
-import { id, nullable, oneOf, Position, Timestamp } from '../contract/schema.ts';
+import { ActorOut, id, nullable, oneOf, Position, Timestamp } from '../contract/schema.ts';
 import { operationTypes, resources } from '../resources.ts';
 import { operations } from './resource.ts';
 
@@ -48,6 +48,7 @@ const Operation = Type.Object(
     location_id: nullable(id('loc_', 'The location that its body named.')),
     position: nullable(Position('Its place in the journal; null when it changed nothing.')),
     credential_id: id('cred_', 'Who asked for it.'),
+    actor: ActorOut('The same, by name.'),
     request_id: id('req_', 'The request that performed it.'),
     created_at: Timestamp('When it was performed.'),
   },

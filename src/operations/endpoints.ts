@@ -68,6 +68,12 @@ export function presentOperation(row: store.ShownOperation): DataOf<typeof contr
     location_id: row.location_id,
     position: row.position === null ? null : String(row.position),
     credential_id: row.credential_id,
+    actor: {
+      credential_id: row.credential_id,
+      name: row.name,
+      kind: row.kind,
+      application_id: row.application_id,
+    },
     request_id: row.request_id,
     created_at: row.created_at,
   };

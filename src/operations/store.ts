@@ -4,7 +4,7 @@
 import type { Operation } from '../contract/endpoint.ts';
 import type { OperationType } from '../contract/resource.ts';
 import { lookupId } from '../core/id.ts';
-import type { GrantedLocationId, MerchantId } from '../core/principal.ts';
+import type { CredentialKind, GrantedLocationId, MerchantId } from '../core/principal.ts';
 import type { Statement } from '../core/statement.ts';
 
 /** Which operations a caller may see. */
@@ -22,10 +22,21 @@ export interface Visibility {
 export type ShownOperation = Omit<
   Operation,
   'merchant_id' | 'key_hash' | 'fingerprint' | 'movements' | 'journal'
->;
+> & {
+  /** Of its credential, as it is now. */
+  readonly name: string;
+  readonly kind: CredentialKind;
+  readonly application_id: string | null;
+};
 
 const columns = `o.id, o.type, o.status, o.resource_id, o.position, o.error_code, o.error_details,
-  o.location_id, o.credential_id, o.request_id, o.created_at`;
+  o.location_id, o.credential_id, o.request_id, o.created_at, c.name, c.kind, c.application_id`;
+
+/** With who asked: sought one by one, behind the limit of a page. */
+const source = `operations o
+  left join lateral (
+    select name, kind, application_id from credentials
+    where merchant_id = $1 and id = o.credential_id limit 1) c on true`;
 
 /** Where an operation was. A write to a location was at that location. */
 const location = `case when o.type = 'locations.create' then o.resource_id
@@ -40,7 +51,7 @@ export function findOperations(may: Visibility, ids: readonly string[]): Stateme
   return {
     name: 'find_operations',
     text: `
-      select ${columns} from operations o
+      select ${columns} from ${source}
       where o.merchant_id = $1 and o.id = any ($3) and ${isVisible('$4', '$5')}`,
     values: [may.merchant, may.credentialId, ids.map(lookupId), may.types, may.locations],
   };
@@ -65,12 +76,12 @@ export function listOperations(
     readonly limit: number;
   },
 ): Statement<ShownOperation> {
-  const source = may.types.length === 0 ? 'own' : 'merchant';
+  const reach = may.types.length === 0 ? 'own' : 'merchant';
   return {
     name: '',
     text: `
-      select ${columns} from operations o
-      where o.merchant_id = $1 and ${sources[source]} and o.id < $3
+      select ${columns} from ${source}
+      where o.merchant_id = $1 and ${sources[reach]} and o.id < $3
         and ($4::text is null or o.type = $4) and ($5::text is null or o.status = $5)
       order by o.id desc limit $6`,
     values: [
@@ -80,7 +91,7 @@ export function listOperations(
       filter.type ?? null,
       filter.status ?? null,
       filter.limit,
-      ...(source === 'own' ? [] : [may.types, may.locations]),
+      ...(reach === 'own' ? [] : [may.types, may.locations]),
     ],
   };
 }
@@ -98,7 +109,7 @@ export function listOperationsOn(
   return {
     name: '',
     text: `
-      select ${columns} from operations o
+      select ${columns} from ${source}
       where o.merchant_id = $1 and o.resource_id = $2 and o.id > $3 order by o.id limit $4`,
     values: [merchant, lookupId(resourceId), after, limit],
   };
@@ -113,7 +124,7 @@ export function findOperationByKey(
   return {
     name: 'find_operation_by_key',
     text: `
-      select ${columns} from operations o
+      select ${columns} from ${source}
       where o.merchant_id = $1 and o.credential_id = $2 and o.type = $3 and o.key_hash = $4`,
     values: [may.merchant, may.credentialId, type, keyHash],
   };

@@ -84,6 +84,10 @@ describe('an operation', () => {
       // What was refused or changed nothing has no position.
       position: '7',
       credential_id: ownerId,
+      actor: {
+        ...{ credential_id: ownerId, name: 'test' },
+        ...{ kind: 'personal_access_token', application_id: null },
+      },
       request_id: expect.stringMatching(/^req_/),
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     });

@@ -80,6 +80,7 @@ function writeOf({ type, key, id = '', body }: Order, owner: GivenCredential): W
   const endpoint = known.find(({ contract }) => contract.name === type) as AnyWriteEndpoint;
   const actor: Actor = {
     credential_id: owner.id,
+    name: 'till',
     kind: 'personal_access_token',
     application_id: null,
   };

@@ -15,7 +15,7 @@ export const mirrorJournal = `jrn_${'0'.repeat(26)}`;
 
 /** What differs, so that one can tell whose a record is. `$1` is the mirror. */
 const marks = [
-  ...['customers', 'products', 'locations'].map(
+  ...['customers', 'products', 'locations', 'credentials'].map(
     (table) => `update ${table} set name = 'Mirror ' || name where merchant_id = $1`,
   ),
   `update inventory_movements set quantity_after = quantity_after + 2,

@@ -9,6 +9,7 @@ import type { Answer } from '../kit/api.ts';
 import type { Noun } from '../kit/bodies.ts';
 import { erased, isChange, isCreate, nounOf, type Refusal, shown, type Verdict } from './rules.ts';
 import {
+  actorOf,
   type Bound,
   binding,
   type Caller,
@@ -201,6 +202,7 @@ function bind(
     location_id: type === 'locations.update' ? id : named,
     position,
     credential_id: credential.id,
+    actor: actorOf(credential),
     request_id: answer.body.meta.request_id,
     created_at: null,
   });

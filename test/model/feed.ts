@@ -45,8 +45,7 @@ export function eventsOf(credential: Credential, wanted: Wanted): JsonObject[] {
 }
 
 function headOf({ journal }: Merchant, operation: JsonObject, type: string): JsonObject {
-  const { id, position = null, credential_id = null } = operation;
-  const actor = { credential_id, kind: 'personal_access_token', application_id: null };
+  const { id, position = null, actor = null } = operation;
   return {
     id: String(id).replace('op_', 'evt_'),
     ...{ position, type, actor, operation_id: String(id) },

@@ -11,7 +11,14 @@ import {
 } from '../../src/access/operator/credentials.ts';
 import type { MerchantId, Scope } from '../../src/core/principal.ts';
 import { agedBy, type Command, command } from './commands.ts';
-import { type Credential, type Merchant, newMerchant, nextPosition, type World } from './world.ts';
+import {
+  actorOf,
+  type Credential,
+  type Merchant,
+  newMerchant,
+  nextPosition,
+  type World,
+} from './world.ts';
 
 /** Numbers name locations of the merchant. */
 interface Grant {
@@ -30,15 +37,17 @@ export const issue = (draft: Grant & { merchant: number }): Command =>
     if (merchant === undefined) return;
     const { scopes } = draft;
     const locations = placesOf(merchant, draft.locations);
+    const name = `Till ${world.credentials.length}`;
     const issued = await createCredential(operator, {
       merchant: merchant.id as MerchantId,
-      name: 'model',
+      name,
       scopes,
       locations,
       lifeSeconds: 3_600,
     });
     const { id } = issued.credential;
-    world.credentials.push({ merchant, id, scopes, locations, tokens: [issued.token], ended: [] });
+    const tokens = [issued.token];
+    world.credentials.push({ merchant, id, name, scopes, locations, tokens, ended: [] });
   });
 
 export const grant = (draft: { which: number; locations: Grant['locations'] }): Command =>
@@ -94,6 +103,7 @@ export const erase = (draft: { merchant: number; which: number }): Command =>
       error: null,
       location_id: null,
       created_at: null,
+      actor: actorOf({ id: String(operation.credential_id), name: 'operator' }),
     });
     merchant.erased.add(id);
     // Another one may have it now.

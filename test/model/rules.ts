@@ -6,6 +6,7 @@ import type { OperationType } from '../../src/contract/resource.ts';
 import type { Scope } from '../../src/core/principal.ts';
 import { defaults, type Noun, spoilt } from '../kit/bodies.ts';
 import {
+  actorOf,
   type Bound,
   binding,
   type Caller,
@@ -176,7 +177,8 @@ function taken(merchant: Merchant, noun: Noun, id: string, row: JsonObject): Ver
   return rejected(422, `${first}_taken`, details);
 }
 
-function adjust({ merchant, id: credential }: Credential, { body }: Write): Verdict {
+function adjust(credential: Credential, { body }: Write): Verdict {
+  const { merchant } = credential;
   const place = `${body.product_id} ${body.location_id}`;
   const level = merchant.levels.get(place);
   const current = String(level?.quantity ?? '0');
@@ -194,7 +196,7 @@ function adjust({ merchant, id: credential }: Credential, { body }: Write): Verd
       operation_id: operation,
       position,
       line: 1,
-      actor: { credential_id: credential, kind: 'personal_access_token', application_id: null },
+      actor: actorOf(credential),
       recorded_at: at,
     };
     merchant.movements.set(id, movement);

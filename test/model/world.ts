@@ -33,6 +33,7 @@ export interface Journal {
 export interface Credential {
   readonly merchant: Merchant;
   readonly id: string;
+  readonly name: string;
   scopes: readonly Scope[];
   locations: 'all' | readonly string[];
   /** Those that are valid, the newest last. */
@@ -195,3 +196,9 @@ export function pick(own: readonly string[], foreign: readonly string[], n: numb
   const from = own.length === 0 || n >= 95 ? others : own;
   return from[n % from.length] ?? '';
 }
+
+/** Who did something, as answers show it. */
+export const actorOf = ({ id, name }: Pick<Credential, 'id' | 'name'>) => ({
+  ...{ credential_id: id, name },
+  ...{ kind: 'personal_access_token', application_id: null },
+});

@@ -144,6 +144,7 @@ export class Simulation {
     if (looksFirst) await this.#schedule.schedule(Promise.resolve(), `${operationId} looked up`);
     const actor = {
       credential_id: 'cred_1',
+      name: 'till',
       kind: 'personal_access_token',
       application_id: null,
     } as const;

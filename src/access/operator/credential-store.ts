@@ -261,7 +261,7 @@ export function findOperator(merchantId: string): Statement<OperatorRow> {
   return {
     name: 'find_operator',
     text: `
-      select c.merchant_id, m.name as merchant_name, c.id
+      select c.merchant_id, m.name as merchant_name, c.id, c.name
       from credentials c join merchants m on m.id = c.merchant_id
       where c.merchant_id = $1 and c.is_operator`,
     values: [lookupId(merchantId)],
@@ -272,4 +272,5 @@ export interface OperatorRow {
   readonly merchant_id: MerchantId;
   readonly merchant_name: string;
   readonly id: string;
+  readonly name: string;
 }

@@ -21,6 +21,7 @@ export function operatorPrincipal(row: OperatorRow): Principal {
     merchant: row.merchant_id,
     merchantName: row.merchant_name,
     credentialId: row.id,
+    credentialName: row.name,
     kind: 'personal_access_token',
     application: null,
     scopes: new Set(scopes),

@@ -34,6 +34,7 @@ function caller(rateLimit: RateLimit): Principal {
     merchant: mintId('mer_') as MerchantId,
     merchantName: 'Corner Shop',
     credentialId: mintId('cred_'),
+    credentialName: 'till',
     kind: 'personal_access_token',
     application: null,
     scopes: new Set(),

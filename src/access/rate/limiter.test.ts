@@ -57,6 +57,7 @@ function caller(
     merchant,
     merchantName: 'Corner Shop',
     credentialId: mintId('cred_'),
+    credentialName: 'till',
     kind: 'personal_access_token',
     application: null,
     scopes: new Set(),
