@@ -276,6 +276,7 @@ create table operations (
   constraint operations_status_check check (status = any (array['succeeded', 'rejected']))
 );
 create index operations_by_credential on operations (merchant_id, credential_id, id);
+create index operations_by_request on operations (merchant_id, request_id);
 create unique index operations_position on operations (merchant_id, "position") where ("position" is not null);
 create trigger operations_immutable before delete or update on operations for each row execute function refuse_change();
 create trigger operations_not_emptied before truncate on operations for each statement execute function refuse_change();

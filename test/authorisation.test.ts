@@ -79,6 +79,10 @@ async function ask(one: Case, at: TestMerchant, api: Api, change: Change = {}): 
 /** Names under which a request can mean a resource: IDs, and what a merchant finds them by. */
 const isNaming = (name: string) => /(^|_)id$|^(email|sku|barcode|code|q)$/.test(name);
 
+/** Where what is named has an ID that the service chose. */
+const isOfId = (place: string) =>
+  /\.(location|product|operation|request|credential)_id$/.test(place);
+
 /** Every place of a request that can name something of a merchant. */
 function placesOf(contract: Contract): string[] {
   const places = contract.path.includes('{id}') ? ['path'] : [];
@@ -212,7 +216,7 @@ describe.each(cases)('$name', (one) => {
       { api: await caller({ locations: [] }), otherwise: granted.none },
     ];
     for (const [place, expected] of Object.entries(places)) {
-      if (place !== 'path' && !/\.(location|product|operation)_id$/.test(place)) continue;
+      if (place !== 'path' && !isOfId(place)) continue;
       for (const { api, otherwise } of callers) {
         const answers = await Promise.all(
           ids.map((id) => send(one, shop, api, naming(one, place, id))),
@@ -229,8 +233,7 @@ describe.each(cases)('$name', (one) => {
 
   test('does not find the names and keys of another merchant', async () => {
     for (const [place, expected] of Object.entries(rowOf(one).foreign)) {
-      const [part, name = ''] = place.split('.');
-      if (part === 'path' || /^(location|product|operation)_id$/.test(name)) continue;
+      if (place === 'path' || isOfId(place)) continue;
       const { theirs, ours } = await sendToBoth(one, place);
       expect([place, outcome(theirs)]).toEqual([place, rowOf(one).ok]);
       expect([place, outcome(ours)]).toEqual([place, expected]);

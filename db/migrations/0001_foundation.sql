@@ -271,6 +271,9 @@ create table operations (
 );
 
 create index operations_by_credential on operations (merchant_id, credential_id, id);
+-- IDs of requests begin with their time, so what is added is at the end of a merchant's. A request
+-- has few operations: they need no order here.
+create index operations_by_request on operations (merchant_id, request_id);
 create unique index operations_position on operations (merchant_id, position)
   where position is not null;
 alter table operations add primary key (merchant_id, id);

@@ -2,7 +2,7 @@
 
 import Type from 'typebox';
 import { collection, member } from '../contract/contract.ts';
-import { ActorOut, id, nullable, oneOf, Position, Timestamp } from '../contract/schema.ts';
+import { ActorOut, id, idIn, nullable, oneOf, Position, Timestamp } from '../contract/schema.ts';
 import { operationTypes, resources } from '../resources.ts';
 import { operations } from './resource.ts';
 
@@ -63,11 +63,14 @@ export const listOperations = collection({
   description:
     "Newest first: one's own; with operations.read also the merchant's others whose resource the " +
     'credential may read. With the Idempotency-Key header of a write and its type, that write ' +
-    'alone, or none when it has not committed yet.',
+    "alone, or none when it has not committed yet: one's own, or that of the credential which " +
+    '`credential_id` names.',
   scope: null,
   query: Type.Object({
     type: Type.Optional(oneOf(operationTypes, 'Only of this type.')),
     status: Type.Optional(oneOf(statuses, 'Only with this status.')),
+    request_id: Type.Optional(idIn('req_', 'Only what this request performed.')),
+    credential_id: Type.Optional(idIn('cred_', 'Only what this credential asked for.')),
   }),
   data: Operation,
   keyFilter: true,

@@ -22,14 +22,24 @@ const getOperation: MemberEndpoint = {
 const listOperations: CollectionEndpoint<typeof contract.listOperations> = {
   contract: contract.listOperations,
   async run(reader, { principal, query, page, keyHash }) {
-    const { type, status } = query;
+    const { type, status, request_id: request, credential_id: credential } = query;
     const may = visibilityOf(principal);
+    const filter = { type, status, request, credential };
     const statement =
       keyHash === undefined
-        ? store.listOperations(may, { type, status, after: page.after, limit: fetchSize(page) })
-        : store.findOperationByKey(may, type ?? missingType(), keyHash);
+        ? store.listOperations(may, { ...filter, after: page.after, limit: fetchSize(page) })
+        : store.findOperationByKey(
+            may,
+            credential ?? principal.credentialId,
+            type ?? missingType(),
+            keyHash,
+          );
     const rows = await reader.query(statement);
-    const wanted = rows.filter((row) => status === undefined || row.status === status);
+    const wanted = rows.filter(
+      (row) =>
+        (status === undefined || row.status === status) &&
+        (request === undefined || row.request_id === request),
+    );
     return takePage(wanted, page, (row) => row.id, presentOperation);
   },
 };

@@ -33,10 +33,17 @@ const columns = `o.id, o.type, o.status, o.resource_id, o.position, o.error_code
   o.location_id, o.credential_id, o.request_id, o.created_at, c.name, c.kind, c.application_id`;
 
 /** With who asked: sought one by one, behind the limit of a page. */
-const source = `operations o
+const withActor = (operations: string) => `${operations} o
   left join lateral (
     select name, kind, application_id from credentials
     where merchant_id = $1 and id = o.credential_id limit 1) c on true`;
+
+const source = withActor('operations');
+
+/** A request has one operation, or a few: they are found first, and then sorted. */
+const ofRequest = withActor(
+  '(select * from operations where merchant_id = $1 and request_id = $7 offset 0)',
+);
 
 /** Where an operation was. A write to a location was at that location. */
 const location = `case when o.type = 'locations.create' then o.resource_id
@@ -60,29 +67,34 @@ export function findOperations(may: Visibility, ids: readonly string[]): Stateme
 /** One's own, or all of the merchant's that one may see. */
 const sources = {
   own: 'o.credential_id = $2',
-  merchant: isVisible('$7', '$8'),
+  merchant: isVisible('$9', '$10'),
 } as const;
 
 /**
- * A page, newest first, along the index of one's own or of the merchant's. Planned anew each time:
- * a plan that is kept for all filters takes them for rare, and sorts everything.
+ * A page, newest first, along the index of a credential's or of the merchant's. Planned anew each
+ * time: a plan that is kept for all filters takes them for rare, and sorts everything.
  */
 export function listOperations(
   may: Visibility,
   filter: {
     readonly type: OperationType | undefined;
     readonly status: string | undefined;
+    readonly request: string | undefined;
+    readonly credential: string | undefined;
     readonly after: string | undefined;
     readonly limit: number;
   },
 ): Statement<ShownOperation> {
+  const { request, credential } = filter;
   const reach = may.types.length === 0 ? 'own' : 'merchant';
   return {
-    name: '',
+    name: request === undefined ? '' : `operations_of_request_${reach}`,
     text: `
-      select ${columns} from ${source}
+      select ${columns} from ${request === undefined ? source : ofRequest}
       where o.merchant_id = $1 and ${sources[reach]} and o.id < $3
         and ($4::text is null or o.type = $4) and ($5::text is null or o.status = $5)
+        and ($7::text is null or o.request_id = $7)
+        and ($8::text is null or o.credential_id = $8)
       order by o.id desc limit $6`,
     values: [
       may.merchant,
@@ -91,6 +103,8 @@ export function listOperations(
       filter.type ?? null,
       filter.status ?? null,
       filter.limit,
+      request === undefined ? null : lookupId(request),
+      credential === undefined ? null : lookupId(credential),
       ...(reach === 'own' ? [] : [may.types, may.locations]),
     ],
   };
@@ -115,9 +129,10 @@ export function listOperationsOn(
   };
 }
 
-/** The caller's own operation behind one key, if it has committed. */
+/** The operation behind one key of a credential, if it has committed. */
 export function findOperationByKey(
   may: Visibility,
+  credential: string,
   type: OperationType,
   keyHash: Buffer,
 ): Statement<ShownOperation> {
@@ -125,7 +140,11 @@ export function findOperationByKey(
     name: 'find_operation_by_key',
     text: `
       select ${columns} from ${source}
-      where o.merchant_id = $1 and o.credential_id = $2 and o.type = $3 and o.key_hash = $4`,
-    values: [may.merchant, may.credentialId, type, keyHash],
+      where o.merchant_id = $1 and o.credential_id = $3 and o.type = $4 and o.key_hash = $5
+        and ${isVisible('$6', '$7')}`,
+    values: [
+      ...[may.merchant, may.credentialId, lookupId(credential), type, keyHash],
+      ...[may.types, may.locations],
+    ],
   };
 }

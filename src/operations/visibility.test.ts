@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, type Api, newKey } from '../../test/kit/api.ts';
 import { type Environment, startEnvironment } from '../../test/kit/environment.ts';
+import { mintId } from '../core/id.ts';
 import { scopes } from '../resources.ts';
 
 let service: Environment;
@@ -49,18 +50,22 @@ async function caller(
 
 const all = () => Object.keys(made);
 
+/** The IDs on each page, to the end. */
+async function pagesOf(api: Api, path: string): Promise<string[][]> {
+  const pages: string[][] = [];
+  for (let rest: string | undefined = path; rest !== undefined; ) {
+    const answer: Answer = await api.get(rest);
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+    pages.push(answer.body.data.map((one: { id: string }) => one.id));
+    const { next_cursor: next } = answer.body.meta;
+    rest = next === undefined ? undefined : `${path}&cursor=${encodeURIComponent(next)}`;
+  }
+  return pages;
+}
+
 async function visibleTo(api: Api): Promise<string[]> {
   const names: string[] = [];
-  const listed: string[] = [];
-  let path = '/operations?limit=3';
-  for (;;) {
-    const answer = await api.get(path);
-    expect(answer.status, JSON.stringify(answer.body)).toBe(200);
-    listed.push(...answer.body.data.map((one: { id: string }) => one.id));
-    const { next_cursor: next } = answer.body.meta;
-    if (next === undefined) break;
-    path = `/operations?limit=3&cursor=${encodeURIComponent(next)}`;
-  }
+  const listed = (await pagesOf(api, '/operations?limit=3')).flat();
   for (const [name, id] of Object.entries(made)) {
     const answer = await api.get(`/operations/${id}`);
     expect(answer.status).toBe(listed.includes(id) ? 200 : 404);
@@ -182,6 +187,52 @@ describe('operations are visible', () => {
   });
 });
 
+describe('operations are found', () => {
+  const ids = async (api: Api, query: string) =>
+    (await api.get(`/operations?${query}`)).body.data.map((one: { id: string }) => one.id);
+
+  test('by the request that performed them, as far as they are visible', async () => {
+    const customer = await caller({});
+    const answer = await customer.post('/customers', { name: 'B', email: 'b@example.com' });
+    const { request_id, operation_id } = answer.body.meta;
+    const query = `request_id=${request_id}`;
+    const may = ['operations.read', 'customers.read'];
+    expect(await ids(customer, query)).toEqual([operation_id]);
+    expect(await ids(await caller({ scopes: may }), query)).toEqual([operation_id]);
+    for (const scope of may)
+      expect(await ids(await caller({ scopes: [scope] }), query)).toEqual([]);
+    expect(await ids(await caller({}, await service.given.merchant()), query)).toEqual([]);
+    expect(await ids(customer, `${query}&status=rejected`)).toEqual([]);
+    expect(await ids(customer, `${query}&type=customers.create`)).toEqual([operation_id]);
+    expect(await ids(customer, 'request_id=req_x')).toEqual([]);
+    made['customer of another'] = operation_id;
+  });
+
+  test('by the credential that asked for them', async () => {
+    const other = await caller({});
+    const query = `credential_id=${ownerId}&type=customers.create`;
+    expect(await ids(other, query)).toEqual([made['customer refused'], made.customer]);
+    expect(await ids(await caller({ scopes: [] }), query)).toEqual([]);
+    expect(await ids(owner, `credential_id=cred_x`)).toEqual([]);
+  });
+
+  test('by a request that had many, over pages', async () => {
+    const request = mintId('req_');
+    const copied = await service.db.sql<{ id: string }>(
+      `insert into operations (merchant_id, id, credential_id, type, key_hash, fingerprint,
+         fingerprint_version, status, resource_id, movements, request_id, created_at)
+       select o.merchant_id, left(o.id, -3) || n, o.credential_id, o.type, sha256(n::text::bytea),
+         o.fingerprint, 1, o.status, o.resource_id, 0, $2, o.created_at
+       from operations o, generate_series(101, 107) n where o.id = $1 returning id`,
+      [made.customer, request],
+    );
+    const pages = await pagesOf(owner, `/operations?request_id=${request}&limit=3`);
+    expect(pages.map(({ length }) => length)).toEqual([3, 3, 1]);
+    const ids = copied.map(({ id }) => id);
+    expect(pages.flat()).toEqual(ids.sort().reverse());
+  });
+});
+
 describe('the Idempotency-Key as a filter', () => {
   test("gives the caller's own one operation of that type and key, or none", async () => {
     const key = newKey();
@@ -197,6 +248,40 @@ describe('the Idempotency-Key as a filter', () => {
     expect((await api.get(`${path}&status=rejected`, ask)).body.data).toEqual([]);
     expect((await api.get('/operations?type=products.create', ask)).body.data).toEqual([]);
     expect((await owner.get(path, ask)).body.data).toEqual([]);
+  });
+
+  test('finds that of another credential by its ID, as far as it is visible', async () => {
+    const key = newKey();
+    const ask = { headers: { 'idempotency-key': key } };
+    const [here = '', there = ''] = locations;
+    const location_id = here;
+    const product = (await owner.get('/products')).body.data[0].id;
+    const body = { product_id: product, location_id, target_quantity: '77', reason: 'correction' };
+    const { meta } = (await owner.post('/inventory/adjustments', body, { key })).body;
+    const path = `/operations?type=inventory.adjust&credential_id=${ownerId}`;
+    const may = ['operations.read', 'inventory.read'];
+    const cases: [readonly string[], 'all' | string[], boolean][] = [
+      [may, 'all', true],
+      [may, [here], true],
+      [may, [there], false],
+      [['operations.read'], 'all', false],
+      [['inventory.read'], 'all', false],
+    ];
+    for (const [having, granted, isSeen] of cases) {
+      const api = await caller({ scopes: having, locations: granted });
+      const found = (await api.get(path, ask)).body.data.map((one: { id: string }) => one.id);
+      expect([having, granted, found]).toEqual([
+        having,
+        granted,
+        isSeen ? [meta.operation_id] : [],
+      ]);
+      const own = await api.get('/operations?type=inventory.adjust', ask);
+      expect(own.body.data).toEqual([]);
+    }
+    const elsewhere = await caller({}, await service.given.merchant());
+    expect((await elsewhere.get(path, ask)).body.data).toEqual([]);
+    expect((await owner.get(path, ask)).body.data).toHaveLength(1);
+    made['adjust by key'] = meta.operation_id;
   });
 
   test('needs the type, and must be a key', async () => {

@@ -291,7 +291,12 @@ export const matrix: Readonly<Record<string, Row>> = {
     },
     granted: everywhere('200'),
     showsGranted: true,
-    foreign: { [key]: '200 none', ...cursor },
+    foreign: {
+      'query.request_id': '200 none',
+      'query.credential_id': '200 none',
+      [key]: '200 none',
+      ...cursor,
+    },
   },
   // Somebody's adjustment.
   'operations.get': {

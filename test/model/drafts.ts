@@ -199,6 +199,11 @@ function filterValue(
   if (values !== undefined) return values[n % values.length] ?? '';
   if (filter === 'location_id') return idOf(world, merchant, 'locations', n);
   if (filter === 'product_id') return idOf(world, merchant, 'products', n);
+  if (filter === 'credential_id') {
+    return world.credentials[n % world.credentials.length]?.id ?? '';
+  }
+  const requests = [...merchant.operations.values()].map(({ request_id }) => String(request_id));
+  if (filter === 'request_id') return pick(requests, [], n);
   if (filter === 'operation_id') return pick([...merchant.operations.keys()], [], n);
   const { times: moments } = merchant.journal;
   if (filter.endsWith('_position'))

@@ -108,7 +108,7 @@ const filtersOf: Readonly<Record<List['name'], readonly string[]>> = {
     'order',
     'after_position',
   ],
-  operations: ['type', 'status'],
+  operations: ['type', 'status', 'request_id', 'credential_id'],
   events: ['location_id', 'after_position'],
 };
 

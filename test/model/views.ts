@@ -175,13 +175,15 @@ function visible(
       return levels.filter((row) => row.product_id === list.id && isNear(row));
     case 'movements':
       return rows(merchant.movements).filter(isNear);
-    case 'operations':
-      return list.key === undefined
-        ? rows(merchant.operations).filter((row) => isOperationSeen(credential, row))
-        : rows(merchant.operations).filter((row) => {
-            const name = `${credential.id} ${row.type} ${list.key}`;
-            return world.bound.get(name)?.operation === row.id;
-          });
+    case 'operations': {
+      const seen = rows(merchant.operations).filter((row) => isOperationSeen(credential, row));
+      if (list.key === undefined) return seen;
+      const [holder = credential.id] = valuesOf(list, 'credential_id');
+      return seen.filter((row) => {
+        const name = `${holder} ${row.type} ${list.key}`;
+        return world.bound.get(name)?.operation === row.id;
+      });
+    }
     case 'events':
       return eventsOf(credential, {
         types: valuesOf(list, 'type'),
