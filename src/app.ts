@@ -165,6 +165,7 @@ function operatorWrites(
     await lines.record({ ...entry, request_id: requestId });
     const write = writeOf(writeEndpoint(served, type), operator, {
       id,
+      externalId: undefined,
       key,
       body,
       ifMatch: undefined,

@@ -2,7 +2,12 @@
 // new resource is one more name in this list.
 
 import { credential } from './access/resource.ts';
-import type { EventType, OperationType, Resource } from './contract/resource.ts';
+import {
+  type EventType,
+  eventKindsOf,
+  type OperationType,
+  type Resource,
+} from './contract/resource.ts';
 import type { Scope } from './core/principal.ts';
 import { customers } from './customers/contract.ts';
 import { events } from './events/resource.ts';
@@ -40,5 +45,5 @@ export function resourceOf(type: OperationType): Resource {
 
 /** What can happen, in the words of the feed. */
 export const eventTypes: readonly EventType[] = [
-  ...new Set(resources.flatMap(({ events }) => Object.values(events?.types ?? {}))),
+  ...new Set(resources.flatMap((resource) => eventKindsOf(resource).map(({ event }) => event))),
 ];

@@ -91,7 +91,12 @@ function placesOf(contract: Contract): string[] {
       .filter(isNaming)
       .map((name) => `${prefix}.${name}`);
   if (contract.kind === 'write') {
-    return [...places, ...named('body', contract.body.properties), 'header.idempotency-key'];
+    const query = named('query', contract.query?.properties ?? {});
+    // A body that says the same as the query names nothing more.
+    const body = named('body', contract.body.properties).filter(
+      (place) => !query.includes(place.replace('body', 'query')),
+    );
+    return [...places, ...query, ...body, 'header.idempotency-key'];
   }
   if (contract.kind === 'member') return places;
   const filters = named('query', contract.query.properties);
@@ -241,6 +246,10 @@ describe.each(cases)('$name', (one) => {
       for (const id of [...foreign.customers, ...foreign.products, ...foreign.locations]) {
         expect(JSON.stringify(ours.body)).not.toContain(id);
       }
+      if (place !== 'body.external_id' || one.method !== 'PATCH') continue;
+      // Upserts name it by what it was.
+      const body = { external_id: `${one.contract.resource.noun}-1` };
+      for (const at of [shop, foreign]) await send(one, at, at.api, { body });
     }
   });
 });
@@ -266,6 +275,13 @@ async function sendToBoth(one: Case, place: string): Promise<{ theirs: Answer; o
   if (name === 'cursor') {
     const theirs = await send(one, foreign, foreign.api, { query: { limit: '1' } });
     const query = { cursor: theirs.body.meta.next_cursor };
+    return { theirs, ours: await send(one, shop, shop.api, { query }) };
+  }
+  if (part === 'query' && one.contract.kind === 'write') {
+    pairCount += 1;
+    const query = { [name]: `same-${pairCount}` };
+    await send(one, foreign, foreign.api, { query });
+    const theirs = await send(one, foreign, foreign.api, { query });
     return { theirs, ours: await send(one, shop, shop.api, { query }) };
   }
   if (part === 'query') {

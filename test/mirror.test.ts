@@ -55,9 +55,8 @@ afterAll(async () => {
 });
 
 /** Something for every filter to find. */
-async function furnish({ api, customers, products, locations }: TestMerchant): Promise<void> {
-  await api.patch(`/customers/${customers[0]}`, { external_id: 'C-1' });
-  const names = { sku: 'P-1', barcode: '4006381333931', external_id: 'P-1' };
+async function furnish({ api, products, locations }: TestMerchant): Promise<void> {
+  const names = { sku: 'P-1', barcode: '4006381333931' };
   await api.patch(`/products/${products[0]}`, names);
   await api.patch(`/locations/${locations[0]}`, { code: 'L-1' });
 }
@@ -73,7 +72,7 @@ function pathsOf({
   const filtered = {
     '/customers': [
       'status=active',
-      'external_id=C-1',
+      'external_id=customer-1',
       'email=customer.1@example.com',
       'q=customer',
     ],
@@ -81,10 +80,11 @@ function pathsOf({
       'status=active',
       'sku=P-1',
       'barcode=4006381333931',
-      'external_id=P-1',
+      'external_id=product-1&external_id=product-2',
+      'sku=P-1&sku=P-2',
       'q=product',
     ],
-    '/locations': ['status=active', 'code=L-1'],
+    '/locations': ['status=active', 'code=L-1', 'external_id=location-1'],
     [`/inventory/levels?location_id=${locations[0]}`]: [
       `product_id=${products[0]}`,
       `updated_after=${past}`,

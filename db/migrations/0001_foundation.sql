@@ -254,6 +254,9 @@ create table operations (
   fingerprint_version smallint not null,
   status text not null check (status in ('succeeded', 'rejected')),
   resource_id text collate "C",
+  -- Whether it created that resource. What an operation that may create or change answered, and
+  -- what it is in the feed, depends on it.
+  created boolean not null default false,
   -- How many movements of inventory it made.
   movements integer not null check (movements >= 0),
   -- Its place in the journal; null when it changed nothing.
@@ -266,6 +269,7 @@ create table operations (
   check ((status = 'rejected') = (error_code is not null)),
   check ((error_code is null) = (error_details is null)),
   check ((status = 'succeeded') = (resource_id is not null)),
+  check (status = 'succeeded' or not created),
   check (status = 'succeeded' or position is null),
   check (movements = 0 or position is not null)
 );

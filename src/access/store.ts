@@ -145,8 +145,8 @@ const bound = `case when asked.keys is not null then (
   from json_to_recordset(asked.keys) as k (type text, key_hash bytea)
   cross join lateral (
     select f.merchant_id, f.id, f.credential_id, f.type, f.key_hash, f.fingerprint, f.status,
-      f.resource_id, f.movements, f.position, f.error_code, f.error_details, f.location_id,
-      f.request_id, f.created_at,
+      f.resource_id, f.created, f.movements, f.position, f.error_code, f.error_details,
+      f.location_id, f.request_id, f.created_at,
       (select j.id from journals j where j.merchant_id = f.merchant_id) as journal
     from operations f
     where (f.merchant_id, f.credential_id, f.type, f.key_hash)
@@ -241,6 +241,21 @@ export function findLocations(
     name: 'find_locations_to_grant',
     text: 'select l.id from locations l where l.merchant_id = $1 and l.id = any ($2)',
     values: [merchant, ids.map(lookupId)],
+  };
+}
+
+/** Those of these locations that have this ID of the merchant's own. */
+export function findNamedLocation(
+  merchant: MerchantId,
+  externalId: string,
+  granted: readonly GrantedLocationId[],
+): Statement<{ id: GrantedLocationId }> {
+  return {
+    name: 'find_location_by_external_id',
+    text: `
+      select l.id from locations l
+      where l.merchant_id = $1 and l.external_id = $2 and l.id = any ($3)`,
+    values: [merchant, externalId, granted],
   };
 }
 

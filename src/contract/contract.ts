@@ -1,11 +1,12 @@
 // What an endpoint promises on the wire, as a plain value. The router, the validation, the handler
 // types, the OpenAPI document and the generic tests all read it, so nothing is declared twice.
 
-import type { Static, TObject, TProperties, TSchema } from 'typebox';
+import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox';
 import { limits } from '../core/limits.ts';
 import type { Scope } from '../core/principal.ts';
 import type { ProblemCode } from '../core/problem.ts';
 import type { OperationType, Resource } from './resource.ts';
+import { text } from './schema.ts';
 
 interface ContractBase {
   /** What it is about. */
@@ -49,8 +50,25 @@ export interface CollectionContract extends ContractBase {
 }
 
 /**
+ * What an upsert names its record by. In the query, because the IDs that others give, such as
+ * `gid://shop/Product/1`, do not survive proxies in a path.
+ */
+export const ownIdQuery = Type.Object({
+  external_id: text(
+    'text',
+    { min: 1, max: 255 },
+    "The ID in the caller's own system, percent-encoded.",
+  ),
+});
+
+export const upsertText =
+  'Changes what has this external_id: 200. Creates it when none has: 201, as a POST does. ' +
+  'Members that are not sent keep their values, or get their defaults. Takes no If-Match.';
+
+/**
  * One idempotent write. POST creates, or, with an ID in its path, does something with one resource.
- * PATCH changes one.
+ * PATCH changes one. With a query it is an upsert: it changes the record with this ID of the
+ * caller's own, or creates it.
  */
 export interface WriteContract extends ContractBase {
   readonly kind: 'write';
@@ -59,6 +77,7 @@ export interface WriteContract extends ContractBase {
   readonly body: TObject;
   /** How large a body may be. Absent: `ordinaryBody`. */
   readonly bodyLimits?: BodyLimits;
+  readonly query?: typeof ownIdQuery;
   /** Only for credentials with all locations: no other credential is granted what it creates. */
   readonly needsAllLocations?: boolean;
 }
@@ -121,7 +140,12 @@ export function bodyLimitsOf({ bodyLimits }: WriteContract): BodyLimits {
   return bodyLimits ?? ordinaryBody;
 }
 
-/** The status of a success: creating answers 201, everything else 200. */
+/** Whether it creates or changes, as may be. */
+export function isUpsert(contract: Contract): boolean {
+  return contract.kind === 'write' && contract.query !== undefined;
+}
+
+/** The status of a success: creating answers 201, everything else 200, an upsert either. */
 export function successStatus(contract: Contract): 200 | 201 {
   const isCreate = contract.kind === 'write' && contract.method === 'POST' && !hasPathId(contract);
   return isCreate ? 201 : 200;

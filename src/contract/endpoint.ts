@@ -54,6 +54,7 @@ export interface Waiting<Query> {
 export interface Happening {
   readonly position: number;
   readonly type: OperationType;
+  readonly created: boolean;
   readonly resourceId: string;
   readonly movements: readonly { readonly location_id: string; readonly product_id: string }[];
 }
@@ -65,8 +66,12 @@ export interface Write<Body = unknown> {
   readonly actor: Actor;
   /** What the caller's token was limited to; null: all that its credential may. */
   readonly tokenScopes: readonly string[] | null;
+  /** Which locations the caller is granted. */
+  readonly granted: Principal['locations'];
   /** The ID in the path, if there is one, otherwise empty. */
   readonly id: string;
+  /** By which an upsert names its record. The body says it as well. */
+  readonly externalId: string | undefined;
   /** Normalised: defaults filled in, decimals canonical. */
   readonly body: Body;
   /** What is wrong with its fields. Such a write may be a replay, and is never performed. */
@@ -96,6 +101,8 @@ export type Decision<Row, Change = Row> =
       readonly changes: readonly Change[];
       /** How many movements of inventory are among the changes. */
       readonly movements: number;
+      /** Of an upsert: whether it created the resource. */
+      readonly created?: boolean;
     }
   | Refusal;
 
@@ -124,6 +131,8 @@ export interface Operation {
   readonly status: 'succeeded' | 'rejected';
   /** Null when it was rejected. */
   readonly resource_id: string | null;
+  /** Whether it created that resource: 201. */
+  readonly created: boolean;
   /** How many movements of inventory it made. */
   readonly movements: number;
   /** In the journal; null when it changed nothing. */

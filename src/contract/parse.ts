@@ -6,7 +6,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { TSchema } from 'typebox';
 import { canonicalQuantity, quantityFault } from '../core/decimal.ts';
 import { type Detail, type DetailCode, Problem } from '../core/problem.ts';
-import type { CollectionContract, WriteContract } from './contract.ts';
+import type { Contract, WriteContract } from './contract.ts';
 import { type Format, formats, utcTime } from './format.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import { pageQuery } from './page.ts';
@@ -107,15 +107,16 @@ function isQuantity(schema: Plain): boolean {
   return schema.format === 'quantity' || (schema.anyOf ?? []).some(isQuantity);
 }
 
-/** Checks the query of one collection, and of everything else that it is empty. */
+/** Checks the query of a collection or an upsert, and of everything else that it is empty. */
 export class QueryParser {
   readonly #properties: Readonly<Record<string, Plain>>;
   readonly #required: ReadonlySet<string>;
   readonly #validator: () => ValidateFunction;
 
-  constructor(contract: CollectionContract | undefined) {
-    const filters = contract?.query as unknown as Plain | undefined;
-    const page = contract === undefined ? {} : pageQuery;
+  constructor(contract: Contract) {
+    const query = contract.kind === 'member' ? undefined : contract.query;
+    const filters = query as unknown as Plain | undefined;
+    const page = contract.kind === 'collection' ? pageQuery : {};
     this.#properties = { ...filters?.properties, ...(page as unknown as Record<string, Plain>) };
     this.#required = new Set(filters?.required ?? []);
     this.#validator = onDemand(() => ({ type: 'object', properties: this.#properties }));

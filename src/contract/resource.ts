@@ -36,11 +36,36 @@ export type EventType = `${string}.${string}`;
 
 export interface ResourceEvents {
   /** What an operation is called in the feed, by its own type. Without a name it is not there. */
-  readonly types: Readonly<Record<OperationType, EventType>>;
+  readonly types: Readonly<Record<OperationType, EventType | EitherEvent>>;
   /** What the feed shows beside: the record as it is, or the movements of the operation. */
   readonly data: TSchema;
   /** They are about the movements of the operation, and happened where these are. */
   readonly areMovements?: true;
+}
+
+/** Of a type that creates its resource or changes it. */
+export interface EitherEvent {
+  readonly created: EventType;
+  readonly changed: EventType;
+}
+
+/** What an operation may be in the feed. */
+export interface EventKind {
+  readonly operation: OperationType;
+  /** It is this when it did, or did not, create its resource; undefined: in either case. */
+  readonly created: boolean | undefined;
+  readonly event: EventType;
+}
+
+export function eventKindsOf({ events }: Resource): EventKind[] {
+  return Object.entries(events?.types ?? {}).flatMap(([type, name]): EventKind[] => {
+    const operation = type as OperationType;
+    if (typeof name === 'string') return [{ operation, created: undefined, event: name }];
+    return [
+      { operation, created: true, event: name.created },
+      { operation, created: false, event: name.changed },
+    ];
+  });
 }
 
 /** Whether operations of a type that change something have a position: if the feed shows them. */

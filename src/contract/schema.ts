@@ -112,6 +112,13 @@ export const MetadataPatch = Type.Record(Type.String(), nullable(metadataValue),
 
 export const ExternalId = text('text', { max: 255 }, "The ID in the caller's own system; unique.");
 
+/** A filter for whatever has one of these. */
+export const anyOf = <S extends TSchema>(schema: S, what: string) =>
+  Type.Array(schema, {
+    maxItems: limits.filterValuesMax,
+    description: `Only with one of these ${what}. Repeat the parameter for each.`,
+  });
+
 /** The filter `q`. contract/format.ts says what counts as a word. */
 export const SearchWords = (what: string) =>
   text('text', { min: 1, max: 200 }, `Only where ${what} has all these words or beginnings.`);

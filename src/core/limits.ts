@@ -12,6 +12,8 @@ export const limits = {
    */
   pageBytesMax: 1024 * 1024,
   productFiltersMax: 100,
+  /** Of SKUs and IDs of the caller's own. */
+  filterValuesMax: 100,
   /** How far a page of the feed looks for events in reach: 10,000 operations take it 20 ms. */
   eventsJudgedMax: 10_000,
   /** As many as a page of movements shows by default. */

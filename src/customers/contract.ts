@@ -1,9 +1,10 @@
 // Customers: their members, and their endpoints on the wire.
 
 import Type from 'typebox';
-import { collection, member, write } from '../contract/contract.ts';
+import { collection, member, ownIdQuery, upsertText, write } from '../contract/contract.ts';
 import { searchText } from '../contract/format.ts';
 import {
+  anyOf,
   ExternalId,
   id,
   nullable,
@@ -88,6 +89,20 @@ export const update = write({
   problems: ['external_id_taken', 'resource_erased'],
 });
 
+export const upsert = write({
+  resource: customers,
+  name: 'customers.upsert',
+  method: 'PATCH',
+  path: '/customers',
+  summary: 'Create or change a customer by your own ID',
+  description: `${upsertText} One that was erased has no ID of yours any more: it is created anew.`,
+  scope: 'customers.write',
+  body: customers.patchBody,
+  data: customers.answer,
+  query: ownIdQuery,
+  problems: ['resource_erased'],
+});
+
 /** Only the operator's: no route serves it. */
 export const erase = write({
   resource: customers,
@@ -118,7 +133,7 @@ export const list = collection({
     email: Type.Optional(
       text('email', { max: 254 }, 'Only with this address. The case of its domain is ignored.'),
     ),
-    external_id: Type.Optional(ExternalId),
+    external_id: Type.Optional(anyOf(ExternalId, 'external IDs')),
     status: Type.Optional(oneOf(statuses, 'Only with this status.')),
     updated_after: Type.Optional(Timestamp('Only changed at or after this.')),
     q: Type.Optional(SearchWords('name or e-mail address')),

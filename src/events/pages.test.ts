@@ -165,6 +165,7 @@ describe('a page', () => {
         after,
         {
           ...{ elsewhere: ['products.update'], ofLocations: [], ofMovements: [] },
+          except: { created: [], changed: [] },
           ...{ locations: null, products: null, granted: null, ...reach },
         },
         51,

@@ -23,6 +23,7 @@ interface EventRow {
   readonly type: OperationType;
   readonly occurred_at: string;
   readonly resource_id: string;
+  readonly created: boolean;
   readonly credential_id: string;
   readonly name: string;
   readonly kind: CredentialKind;
@@ -162,15 +163,15 @@ class Records {
     return new Map(await Promise.all(found));
   }
 
-  #writeOf({ type }: EventRow): AnyWriteEndpoint {
-    const write = this.#writes.get(kindOf(type).resource);
-    if (write === undefined) throw new Error(`nothing reads what ${type} writes`);
+  #writeOf(row: EventRow): AnyWriteEndpoint {
+    const write = this.#writes.get(kindOf(row).resource);
+    if (write === undefined) throw new Error(`nothing reads what ${row.type} writes`);
     return write;
   }
 }
 
-function isOfRecord({ type }: EventRow): boolean {
-  return kindOf(type).resource.events?.areMovements !== true;
+function isOfRecord(row: EventRow): boolean {
+  return kindOf(row).resource.events?.areMovements !== true;
 }
 
 function shown(write: AnyWriteEndpoint, row: { readonly id: string }): object | null {
@@ -183,7 +184,7 @@ function shown(write: AnyWriteEndpoint, row: { readonly id: string }): object | 
 }
 
 function present(row: EventRow, moved: readonly Moved[], found: Found): Event {
-  const { resource, event } = kindOf(row.type);
+  const { resource, event } = kindOf(row);
   const record = found.get(row.resource_id) ?? null;
   const isOfMovements = !isOfRecord(row);
   const { count, locations } = row.counted ?? {

@@ -5,7 +5,13 @@
 
 import type { QueryOf } from '../contract/contract.ts';
 import type { Happening, ListCall } from '../contract/endpoint.ts';
-import type { EventType, OperationType, Resource } from '../contract/resource.ts';
+import {
+  type EventKind,
+  type EventType,
+  eventKindsOf,
+  type OperationType,
+  type Resource,
+} from '../contract/resource.ts';
 import type { Principal } from '../core/principal.ts';
 import { resources } from '../resources.ts';
 import type { listEvents } from './contract.ts';
@@ -13,25 +19,23 @@ import type { Reach } from './store.ts';
 
 export type FeedCall = ListCall<QueryOf<typeof listEvents>>;
 
-interface Kind {
+interface Kind extends EventKind {
   readonly resource: Resource;
-  readonly operation: OperationType;
-  readonly event: EventType;
 }
 
 const kinds: readonly Kind[] = resources.flatMap((resource) =>
-  Object.entries(resource.events?.types ?? {}).map(([operation, event]) => ({
-    resource,
-    operation: operation as OperationType,
-    event,
-  })),
+  eventKindsOf(resource).map((kind) => ({ ...kind, resource })),
 );
 
-const byOperation = new Map(kinds.map((kind) => [kind.operation, kind]));
+const byOutcome = [true, false].map((created) => {
+  const possible = kinds.filter((kind) => (kind.created ?? created) === created);
+  return [created, new Map(possible.map((kind) => [kind.operation, kind]))] as const;
+});
+const byOperation = new Map(byOutcome);
 
-/** What an operation of this type is in the feed. */
-export function kindOf(type: OperationType): Kind {
-  const kind = byOperation.get(type);
+/** What an operation of this type is in the feed, by whether it created its resource. */
+export function kindOf({ type, created }: { type: OperationType; created: boolean }): Kind {
+  const kind = byOperation.get(created)?.get(type);
   if (kind === undefined) throw new Error(`${type} is no event`);
   return kind;
 }
@@ -82,8 +86,14 @@ function reachFor({ scopes, locations }: Principal, { types, ...asked }: Asked):
     ({ resource, event }) =>
       scopes.has(`${resource.name}.read`) && (types === undefined || types.includes(event)),
   );
-  const typesOf = (isWanted: (resource: Resource) => boolean) =>
-    wanted.filter(({ resource }) => isWanted(resource)).map(({ operation }) => operation);
+  const typesOf = (isWanted: (resource: Resource) => boolean) => [
+    ...new Set(
+      wanted.filter(({ resource }) => isWanted(resource)).map(({ operation }) => operation),
+    ),
+  ];
+  const unwanted = kinds.filter((kind) => !wanted.includes(kind));
+  const exceptOf = (outcome: boolean) =>
+    unwanted.filter(({ created }) => created === outcome).map(({ operation }) => operation);
   const areMovements = ({ events }: Resource) => events?.areMovements === true;
   const isRecord = (resource: Resource) => !areMovements(resource) && !isPlace(resource);
   const isOfProducts = asked.products !== undefined;
@@ -92,6 +102,7 @@ function reachFor({ scopes, locations }: Principal, { types, ...asked }: Asked):
     elsewhere: asked.locations !== undefined ? [] : typesOf(isOfProducts ? isProduct : isRecord),
     ofLocations: isOfProducts ? [] : typesOf(isPlace),
     ofMovements: typesOf(areMovements),
+    except: { created: exceptOf(true), changed: exceptOf(false) },
     locations: asked.locations ?? granted,
     products: asked.products ?? null,
     granted,
@@ -100,10 +111,11 @@ function reachFor({ scopes, locations }: Principal, { types, ...asked }: Asked):
 
 /** Made once for each caller, because many who wait are asked of each operation. */
 export function concernOf(call: FeedCall): (happening: Happening) => boolean {
-  const { elsewhere, ofLocations, ofMovements, locations, products } = reachOf(call);
+  const { elsewhere, ofLocations, ofMovements, except, locations, products } = reachOf(call);
   const isAt = (location: string) => locations === null || locations.includes(location);
   const isOf = (product: string) => products === null || products.includes(product);
-  return ({ type, resourceId, movements }) => {
+  return ({ type, created, resourceId, movements }) => {
+    if ((created ? except.created : except.changed).includes(type)) return false;
     if (elsewhere.includes(type)) return isOf(resourceId);
     if (ofLocations.includes(type)) return isAt(resourceId);
     if (!ofMovements.includes(type)) return false;

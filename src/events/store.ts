@@ -19,6 +19,11 @@ export interface Reach {
   readonly ofLocations: readonly OperationType[];
   /** With movements. */
   readonly ofMovements: readonly OperationType[];
+  /** But of these types, which create or change, not the operations that did this. */
+  readonly except: {
+    readonly created: readonly OperationType[];
+    readonly changed: readonly OperationType[];
+  };
   /** Only at these locations; null: at any. */
   readonly locations: readonly string[] | null;
   /** Only of these products; null: of any. */
@@ -38,8 +43,8 @@ interface FeedRow {
 }
 
 const eventNames = [
-  ...['operation_id', 'position', 'type', 'occurred_at', 'resource_id', 'credential_id', 'name'],
-  ...['kind', 'application_id', 'counted'],
+  ...['operation_id', 'position', 'type', 'occurred_at', 'resource_id', 'created'],
+  ...['credential_id', 'name', 'kind', 'application_id', 'counted'],
 ];
 
 /** A page may be read to here, so that the event that makes it full is there as a whole. */
@@ -75,7 +80,7 @@ const isWanted = `($6::text[] is null or m.location_id = any ($6))
 const operationsBehind = (most: number) => `operations o
   where o.merchant_id = $1 and o.position > $2::bigint and o.position <= $2::bigint + ${most}`;
 
-const isInReach = `(
+const isInReach = `o.type <> all (case when o.created then $9::text[] else $10::text[] end) and (
   (o.type = any ($3) and ($7::text[] is null or o.resource_id = any ($7)))
   or (o.type = any ($4) and ($6::text[] is null or o.resource_id = any ($6)))
   or (o.type = any ($5) and (($6::text[] is null and $7::text[] is null) or coalesce(
@@ -84,12 +89,13 @@ const isInReach = `(
 const feed = (limit: number) => `
   with journal as materialized (${journalOfMerchant}),
   judged as materialized (
-    select o.id, o.position, o.type, o.created_at, o.resource_id, o.credential_id, o.movements
+    select o.id, o.position, o.type, o.created_at, o.resource_id, o.created, o.credential_id,
+      o.movements
     from ${operationsBehind(limits.eventsJudgedMax)} and ${isInReach}
     order by o.position limit ${limit}),
   shown as (
     select j.id as operation_id, j.position, j.type, j.created_at as occurred_at, j.resource_id,
-      j.credential_id, c.name, c.kind, c.application_id,
+      j.created, j.credential_id, c.name, c.kind, c.application_id,
       case when j.movements > ${limits.eventMovementsMax} then (
         select json_build_object('count', count(*), 'locations', json_agg(distinct m.location_id))
         from ${movementsOf('j', isGranted, all)})
@@ -131,6 +137,8 @@ export function readFeed(
       reach.locations,
       reach.products?.map(lookupId) ?? null,
       reach.granted,
+      reach.except.created,
+      reach.except.changed,
     ],
   };
 }
@@ -138,6 +146,7 @@ export function readFeed(
 export interface HappeningRow {
   readonly position: number;
   readonly type: OperationType;
+  readonly created: boolean;
   readonly resource_id: string;
   /** Null when it moved nothing. */
   readonly location_id: string | null;
@@ -149,9 +158,9 @@ export function readHappenings(merchant: string, after: number): Statement<Happe
   return {
     name: 'happenings',
     text: `
-      select o.position, o.type, o.resource_id, m.location_id, m.product_id
+      select o.position, o.type, o.created, o.resource_id, m.location_id, m.product_id
       from (
-        select o.id, o.position, o.type, o.resource_id, o.movements
+        select o.id, o.position, o.type, o.created, o.resource_id, o.movements
         from ${operationsBehind(limits.eventsPerLookMax)}
         order by o.position) o
       left join lateral ${movementsOf('o', 'true', all)} on o.movements > 0

@@ -239,10 +239,11 @@ function judge(waiter: Waiter, happenings: readonly Happening[], known: number):
 
 function happeningsOf(rows: readonly HappeningRow[]): Happening[] {
   const byPosition = new Map<number, Happening & { movements: Happening['movements'][number][] }>();
-  for (const { position, type, resource_id, location_id, product_id } of rows) {
+  for (const { position, type, created, resource_id, location_id, product_id } of rows) {
     const one = byPosition.get(position) ?? {
       position,
       type,
+      created,
       resourceId: resource_id,
       movements: [],
     };

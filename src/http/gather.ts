@@ -2,7 +2,7 @@
 // kept in its place, because the order of the checks is not the order of reading.
 
 import type { FastifyRequest } from 'fastify';
-import { type BodyLimits, bodyLimitsOf, ordinaryBody } from '../contract/contract.ts';
+import { type BodyLimits, bodyLimitsOf, isUpsert, ordinaryBody } from '../contract/contract.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
 import { decodeJsonObject, JsonFault, type JsonObject } from '../contract/json.ts';
 import { QueryParser } from '../contract/parse.ts';
@@ -36,8 +36,9 @@ export function gathererOf({ contract }: Endpoint): (request: FastifyRequest) =>
   const isWriting = contract.kind === 'write';
   const most = isWriting ? bodyLimitsOf(contract) : ordinaryBody;
   const isList = contract.kind === 'collection';
-  const parser = new QueryParser(isList ? contract : undefined);
-  const isVersioned = isWriting && contract.method === 'PATCH';
+  const takesQuery = isList || isUpsert(contract);
+  const parser = new QueryParser(contract);
+  const isVersioned = isWriting && contract.method === 'PATCH' && !isUpsert(contract);
   const namesLocation = isWriting && 'location_id' in contract.body.properties;
   const namesLocations = isWriting && 'location_ids' in contract.body.properties;
   const takesKey = ({ headers }: FastifyRequest) =>
@@ -55,7 +56,7 @@ export function gathererOf({ contract }: Endpoint): (request: FastifyRequest) =>
       key: takesKey(request) ? read(() => idempotencyKey(headers)) : undefined,
       ifMatch: isWriting ? read(() => ifMatchVersion(headers, isVersioned)) : undefined,
       body,
-      query: isEmpty && !isList ? {} : read(() => parser.parse(said(search))),
+      query: isEmpty && !takesQuery ? {} : read(() => parser.parse(said(search))),
       locationId: lookedUp(named ? body.location_id : filter),
       locationIds: namesLocations ? listedIn(body) : [],
       id: (request.params as { id?: string }).id ?? '',

@@ -4,8 +4,8 @@
 
 import type { FastifyRequest } from 'fastify';
 import type { Authenticated } from '../access/authenticator.ts';
-import { findLocations } from '../access/store.ts';
-import { type CollectionContract, type QueryOf, successStatus } from '../contract/contract.ts';
+import { findLocations, findNamedLocation } from '../access/store.ts';
+import { type CollectionContract, isUpsert, type QueryOf } from '../contract/contract.ts';
 import type { CursorScope, CursorSealer } from '../contract/cursor.ts';
 import type {
   AnyWriteEndpoint,
@@ -102,6 +102,11 @@ const checks = {
     asked.locationIds.length === 0
       ? undefined
       : requireGranted(api.readerOf(principal.merchant), principal, asked.locationIds),
+  locationNamed(one) {
+    const { contract } = one.endpoint;
+    const isNamed = isUpsert(contract) && contract.resource.noun === 'location';
+    return isNamed ? requireNamed(one) : undefined;
+  },
   locationInPath({ endpoint: { contract }, asked, principal }) {
     const isLocation = contract.kind === 'write' && contract.resource.noun === 'location';
     if (isLocation && asked.id !== '' && !canReach(principal, asked.id)) {
@@ -167,6 +172,7 @@ class Case {
     if (!isWrite(endpoint)) return undefined;
     this.#write ??= writeOf(endpoint, this.principal, {
       id: asked.id,
+      externalId: externalIdOf(said(asked.query)),
       key: said(asked.key) ?? '',
       body: said(asked.body) ?? {},
       ifMatch: said(asked.ifMatch),
@@ -281,11 +287,11 @@ function wait(
 
 async function perform({ api, write }: Case, bound: Operation | undefined): Promise<Success> {
   if (write === undefined) throw new Error('a read performs nothing');
-  const { contract } = write.endpoint;
+  const { resource } = write.endpoint.contract;
   const answer = await api.dispatcher.perform(write, bound);
-  const location = apiPrefix + contract.resource.path.replace('{id}', answer.resourceId);
+  const location = apiPrefix + resource.path.replace('{id}', answer.resourceId);
   return {
-    status: successStatus(contract),
+    status: answer.created ? 201 : 200,
     data: answer.data,
     meta: {
       operation_id: answer.operationId,
@@ -294,7 +300,7 @@ async function perform({ api, write }: Case, bound: Operation | undefined): Prom
         : { position: String(answer.position), journal: answer.journal }),
     },
     headers: {
-      ...(successStatus(contract) === 201 ? { Location: location } : {}),
+      ...(answer.created ? { Location: location } : {}),
       ...etagOf(answer.data),
       ...(answer.replayed ? { 'Idempotent-Replayed': 'true' } : {}),
     },
@@ -313,6 +319,28 @@ async function requireGranted(
       : locations;
   const known = new Set<string>(granted);
   if (!asked.every((id) => known.has(id))) throw new Problem('location_not_granted');
+}
+
+/**
+ * An upsert of a location, by whom not all are granted: one of theirs must have the ID. A replay
+ * shows what was written, whoever has the ID now.
+ * @throws Problem location_not_granted, in the same words for what is not there.
+ */
+async function requireNamed({ api, write, principal, found }: Case): Promise<undefined> {
+  const { merchant, locations } = principal;
+  if (write?.externalId === undefined || locations === 'all') return;
+  const isReplay = found?.bound?.fingerprint.equals(write.fingerprint) === true;
+  const written = isReplay ? found.bound.resource_id : null;
+  const named =
+    written === null
+      ? await api.readerOf(merchant).query(findNamedLocation(merchant, write.externalId, locations))
+      : locations.filter((id) => id === written);
+  if (named.length === 0) throw new Problem('location_not_granted');
+}
+
+/** Only an upsert takes this parameter as one text. */
+function externalIdOf({ external_id: named }: Readonly<Record<string, unknown>>) {
+  return typeof named === 'string' ? named : undefined;
 }
 
 function isWrite(endpoint: Endpoint): endpoint is AnyWriteEndpoint {

@@ -246,10 +246,8 @@ export interface OperationRange {
   readonly differences: readonly DifferenceRow[];
 }
 
-/** What makes a record is never a change of nothing. */
-const creates = operationTypes.filter(
-  (type) => type.endsWith('.create') && isJournaled(resourceOf(type), type),
-);
+/** Of these, what creates a record is never a change of nothing. */
+const journaled = operationTypes.filter((type) => isJournaled(resourceOf(type), type));
 
 /** Operations after one, each against its movements. */
 export function walkOperations(
@@ -261,7 +259,8 @@ export function walkOperations(
     name: '',
     text: `
       with chunk as materialized (
-        select o.id, o.type, o.status, o.resource_id, o.error_code, o.movements, o.position
+        select o.id, o.type, o.status, o.resource_id, o.created, o.error_code, o.movements,
+          o.position
         from operations o
         where o.merchant_id = $1 and o.id > $2 order by o.id limit $3
       ), differences as (
@@ -283,7 +282,7 @@ export function walkOperations(
           ('position_without_change', c.position is not null and c.status <> 'succeeded',
             c.position::text, null),
           ('change_without_position', c.position is null and c.status = 'succeeded'
-            and (c.movements > 0 or c.type = any ($4)), null, null),
+            and (c.movements > 0 or c.created and c.type = any ($4)), null, null),
           ('line_twice', m.numbers <> m.lines, m.lines::text, m.numbers::text)
         ) as f (kind, is_found, found, expected)
         where f.is_found
@@ -291,7 +290,7 @@ export function walkOperations(
       select (select count(*) from chunk)::int as fetched, max(chunk.id) as id,
         coalesce((select json_agg(d) from differences d), '[]') as differences
       from chunk having count(*) > 0`,
-    values: [merchant, after, limit, creates],
+    values: [merchant, after, limit, journaled],
   };
 }
 

@@ -2,8 +2,8 @@
 // is granted.
 
 import Type from 'typebox';
-import { collection, member, write } from '../contract/contract.ts';
-import { oneOf, text } from '../contract/schema.ts';
+import { collection, member, ownIdQuery, upsertText, write } from '../contract/contract.ts';
+import { anyOf, ExternalId, oneOf, text } from '../contract/schema.ts';
 import { defaulted, externalId, metadata, optional, required, state } from '../records/members.ts';
 import { record } from '../records/record.ts';
 
@@ -64,6 +64,20 @@ export const update = write({
   problems: ['code_taken', 'external_id_taken'],
 });
 
+export const upsert = write({
+  resource: locations,
+  name: 'locations.upsert',
+  method: 'PATCH',
+  path: '/locations',
+  summary: 'Create or change a location by your own ID',
+  description: `${upsertText} Who is not granted all locations can only change a granted one.`,
+  scope: 'locations.write',
+  body: locations.patchBody,
+  data: locations.answer,
+  query: ownIdQuery,
+  problems: ['code_taken', 'location_not_granted'],
+});
+
 export const list = collection({
   resource: locations,
   name: 'locations.list',
@@ -74,6 +88,7 @@ export const list = collection({
   query: Type.Object({
     status: Type.Optional(oneOf(statuses, 'Only with this status.')),
     code: Type.Optional(code),
+    external_id: Type.Optional(anyOf(ExternalId, 'external IDs')),
   }),
   data: locations.answer,
   problems: [],

@@ -17,6 +17,8 @@ import { settleBatch } from './recover.ts';
 export interface WriteAnswer {
   readonly operationId: string;
   readonly resourceId: string;
+  /** Whether it created the resource: 201, otherwise 200. */
+  readonly created: boolean;
   readonly data: object;
   readonly replayed: boolean;
   /** In the journal of this ID; null when it changed nothing. */
@@ -195,7 +197,7 @@ export class Dispatcher {
   /** What the operation of a write's key says to it: the write's own, or the one it repeats. */
   async #answer(write: Write, { operation, row }: Performed): Promise<WriteAnswer> {
     if (!operation.fingerprint.equals(write.fingerprint)) throw keyReused(operation);
-    const { id: operationId, resource_id: resourceId, position, journal } = operation;
+    const { id: operationId, resource_id: resourceId, created, position, journal } = operation;
     // Its own ID may also be that of an earlier commit of its own, whose answer was lost.
     const replayed = operationId !== write.operationId;
     if (operation.error_code !== null) {
@@ -210,7 +212,7 @@ export class Dispatcher {
     if (shown === undefined) throw new Error(`${resourceId} of operation ${operationId} is gone`);
     try {
       const data = endpoint.present(shown);
-      return { operationId, resourceId, data, replayed, position, journal };
+      return { operationId, resourceId, created, data, replayed, position, journal };
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       throw new Problem(error.code, { details: error.details, operationId, replayed });

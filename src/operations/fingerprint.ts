@@ -12,6 +12,8 @@ export const fingerprintVersion = 1;
 export interface Meaning {
   readonly type: OperationType;
   readonly id: string;
+  /** Of an upsert. */
+  readonly externalId?: string | undefined;
   readonly ifMatch: number | undefined;
   readonly body: unknown;
 }
@@ -26,6 +28,7 @@ export function fingerprint(key: string, meaning: Meaning): Buffer {
     v: fingerprintVersion,
     type: meaning.type,
     id: meaning.id,
+    external_id: meaning.externalId,
     if_match: meaning.ifMatch ?? null,
     body: meaning.body,
   });

@@ -1,6 +1,7 @@
 // The statements of a batch that concern keys: find what is bound already, and bind the rest. A key
 // is bound by inserting its operation: the unique constraint lets only one write do it.
 
+import { successStatus } from '../contract/contract.ts';
 import type { Decision, Operation, Write } from '../contract/endpoint.ts';
 import { hex, pendingTime, type SetStatement, type Statement } from '../core/statement.ts';
 import { fingerprintVersion } from './fingerprint.ts';
@@ -21,8 +22,8 @@ export function findOperations(writes: readonly Write[]): Statement<Operation> {
     name: 'find_keys',
     text: `
       select o.merchant_id, o.id, o.credential_id, o.type, o.key_hash, o.fingerprint, o.status,
-        o.resource_id, o.movements, o.position, o.error_code, o.error_details, o.location_id,
-        o.request_id, o.created_at,
+        o.resource_id, o.created, o.movements, o.position, o.error_code, o.error_details,
+        o.location_id, o.request_id, o.created_at,
         (select j.id from journals j where j.merchant_id = o.merchant_id) as journal
       from json_to_recordset($1)
         as a (merchant_id text, credential_id text, type text, key_hash bytea)
@@ -56,6 +57,7 @@ export function operationOf(
     fingerprint: write.fingerprint,
     status: decision.kind,
     resource_id: isDone ? decision.row.id : null,
+    created: isDone && (decision.created ?? successStatus(write.endpoint.contract) === 201),
     movements: isDone ? decision.movements : 0,
     position,
     error_code: isDone ? null : decision.code,
@@ -77,11 +79,11 @@ export function bindKeys(operations: readonly Omit<Operation, 'journal'>[]): Set
     name: 'bind_keys',
     text: `
       insert into operations (merchant_id, id, credential_id, type, key_hash, fingerprint,
-        fingerprint_version, status, resource_id, movements, position, error_code,
+        fingerprint_version, status, resource_id, created, movements, position, error_code,
         error_details, location_id, request_id, created_at)
       select s.merchant_id, s.id, s.credential_id, s.type, s.key_hash, s.fingerprint,
-        s.fingerprint_version, s.status, s.resource_id, s.movements, j.last + s.position,
-        s.error_code, s.error_details, s.location_id, s.request_id, j.moment
+        s.fingerprint_version, s.status, s.resource_id, s.created, s.movements,
+        j.last + s.position, s.error_code, s.error_details, s.location_id, s.request_id, j.moment
       from json_populate_recordset(null::operations, $1) s
       join journal j on j.merchant_id = s.merchant_id
       order by s.merchant_id, s.credential_id, s.type, s.key_hash`,

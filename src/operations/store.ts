@@ -21,7 +21,7 @@ export interface Visibility {
 /** What an endpoint shows of an operation: neither its key nor its fingerprint. */
 export type ShownOperation = Omit<
   Operation,
-  'merchant_id' | 'key_hash' | 'fingerprint' | 'movements' | 'journal'
+  'merchant_id' | 'key_hash' | 'fingerprint' | 'created' | 'movements' | 'journal'
 > & {
   /** Of its credential, as it is now. */
   readonly name: string;
@@ -45,9 +45,12 @@ const ofRequest = withActor(
   '(select * from operations where merchant_id = $1 and request_id = $7 offset 0)',
 );
 
-/** Where an operation was. A write to a location was at that location. */
-const location = `case when o.type = 'locations.create' then o.resource_id
-  else o.location_id end`;
+/**
+ * Where an operation was. A write to a location was at that location. Which one an upsert was
+ * refused for is not known: that was nowhere that is granted.
+ */
+const location = `case o.type when 'locations.create' then o.resource_id
+  when 'locations.upsert' then coalesce(o.resource_id, '') else o.location_id end`;
 
 /** By the parameters that hold the types and the locations of what is visible. */
 const isVisible = (types: string, locations: string) => `(

@@ -6,12 +6,15 @@ import type { JsonObject } from '../contract/json.ts';
 import { BodyParser } from '../contract/parse.ts';
 import { mintId } from '../core/id.ts';
 import { actorOf, type Principal } from '../core/principal.ts';
+import type { Detail } from '../core/problem.ts';
 import { fingerprint, hashKey } from './fingerprint.ts';
 
 /** What a caller who may ask for a write brings along. */
 export interface WriteRequest {
   /** The ID in the path, if there is one, otherwise empty. */
   readonly id: string;
+  /** The ID of the caller's own by which an upsert names its record; of another write undefined. */
+  readonly externalId: string | undefined;
   readonly key: string;
   readonly body: JsonObject;
   readonly ifMatch: number | undefined;
@@ -25,25 +28,30 @@ export function writeOf(
   asked: WriteRequest,
 ): Write {
   const { contract } = endpoint;
-  const { id, key, ifMatch, requestId, deadline } = asked;
-  const { body, faults } = parsed(endpoint, asked.body);
+  const { id, externalId, key, ifMatch, requestId, deadline } = asked;
+  // Whether or not the body repeats the ID, it is the same request.
+  const sent = externalId === undefined ? asked.body : { external_id: externalId, ...asked.body };
+  const { body, faults } = parsed(endpoint, sent);
   const named = typeof body.location_id === 'string' ? body.location_id : undefined;
   return {
     endpoint,
     merchant: principal.merchant,
     actor: actorOf(principal),
     tokenScopes: principal.tokenScopes,
+    granted: principal.locations,
     id,
+    externalId,
     body,
-    faults,
+    faults: [...faults, ...otherIdFaults(body.external_id, externalId)],
     ifMatch,
     keyHash: hashKey(key),
     // All that was sent counts: an earlier version may have bound it by rules that were wider.
     fingerprint: fingerprint(key, {
       type: contract.name,
       id,
+      externalId,
       ifMatch,
-      body: { ...asked.body, ...body },
+      body: { ...sent, ...body },
     }),
     operationId: mintId('op_'),
     locationId: contract.resource.noun === 'location' && id !== '' ? id : named,
@@ -61,6 +69,14 @@ function parsed(endpoint: AnyWriteEndpoint, sent: JsonObject) {
   const faulty = new Set(faults.map(({ field }) => field?.split('.')[0]));
   const usable = Object.entries(body).filter(([name]) => !faulty.has(name));
   return { body, faults: [...faults, ...(endpoint.check?.(Object.fromEntries(usable)) ?? [])] };
+}
+
+/** An upsert that names one record and would give it the ID of another. */
+function otherIdFaults(sent: unknown, externalId: string | undefined): Detail[] {
+  const isName = typeof sent === 'string' || sent === null;
+  if (externalId === undefined || !isName || sent === externalId) return [];
+  const message = 'must be the one in the query, or be left out';
+  return [{ field: 'external_id', code: 'value_not_allowed', message }];
 }
 
 const parsers = new WeakMap<AnyWriteEndpoint, BodyParser>();

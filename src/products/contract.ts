@@ -1,9 +1,9 @@
 // Products: their members, and their endpoints on the wire.
 
 import Type from 'typebox';
-import { collection, member, write } from '../contract/contract.ts';
+import { collection, member, ownIdQuery, upsertText, write } from '../contract/contract.ts';
 import { searchText } from '../contract/format.ts';
-import { ExternalId, oneOf, SearchWords, Timestamp, text } from '../contract/schema.ts';
+import { anyOf, ExternalId, oneOf, SearchWords, Timestamp, text } from '../contract/schema.ts';
 import { limits } from '../core/limits.ts';
 import { defaulted, externalId, metadata, optional, required, state } from '../records/members.ts';
 import { record } from '../records/record.ts';
@@ -121,6 +121,20 @@ export const update = write({
   problems: ['sku_taken', 'external_id_taken'],
 });
 
+export const upsert = write({
+  resource: products,
+  name: 'products.upsert',
+  method: 'PATCH',
+  path: '/products',
+  summary: 'Create or change a product by your own ID',
+  description: upsertText,
+  scope: 'products.write',
+  body: products.patchBody,
+  data: products.answer,
+  query: ownIdQuery,
+  problems: ['sku_taken'],
+});
+
 export const list = collection({
   resource: products,
   name: 'products.list',
@@ -129,9 +143,9 @@ export const list = collection({
   description: 'By ID, oldest first, of every status unless one is named.',
   scope: 'products.read',
   query: Type.Object({
-    sku: Type.Optional(sku),
+    sku: Type.Optional(anyOf(sku, 'SKUs')),
     barcode: Type.Optional(barcode),
-    external_id: Type.Optional(ExternalId),
+    external_id: Type.Optional(anyOf(ExternalId, 'external IDs')),
     status: Type.Optional(oneOf(statuses, 'Only with this status.')),
     updated_after: Type.Optional(Timestamp('Only changed at or after this.')),
     q: Type.Optional(SearchWords('name or SKU')),

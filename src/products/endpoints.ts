@@ -3,21 +3,22 @@
 // for it.
 
 import type { Write } from '../contract/endpoint.ts';
+import { lookupId } from '../core/id.ts';
 import type { Detail } from '../core/problem.ts';
 import { recordEndpoints } from '../records/endpoints.ts';
 import type { Row } from '../records/record.ts';
 import { isSame } from '../records/revision.ts';
 import * as contract from './contract.ts';
 import { priceFaults } from './price.ts';
-import { lockLevels, lockProductsFully } from './store.ts';
+import { type Conditions, lockLevels, lockProductsFully } from './store.ts';
 
 type Product = Row<typeof contract.products>;
 
 export const productEndpoints = recordEndpoints(contract.products, contract, {
   check: ({ price }) => priceFaults(price),
-  locks(writes) {
-    const concerned = writes.filter(concernsInventory);
-    return [lockProductsFully(concerned), lockLevels(concerned)];
+  locks(writes, by) {
+    const concerned = writes.filter(concernsInventory).map(conditionsOf);
+    return [lockProductsFully(concerned, by), lockLevels(concerned, by)];
   },
   faults: (before, after, [, moved = []]) => unitFaults(before, after, moved),
 });
@@ -26,6 +27,20 @@ function concernsInventory({ body }: Write<Partial<Product>>): boolean {
   return (
     body.status !== undefined || body.inventory_tracked !== undefined || body.unit !== undefined
   );
+}
+
+function conditionsOf({ id, externalId, body }: Write<Partial<Product>>): Conditions {
+  const { status, inventory_tracked: tracked, unit } = body;
+  const { defaults } = contract.products;
+  const asked = unit === null ? (defaults.unit as Product['unit']) : unit;
+  return {
+    id: lookupId(id),
+    external_id: externalId,
+    status,
+    inventory_tracked: tracked === null ? Boolean(defaults.inventory_tracked) : tracked,
+    unit_code: asked?.code,
+    unit_precision: asked?.precision,
+  };
 }
 
 /** `moved` are the products with a movement, among those whose levels were locked. */

@@ -1,5 +1,5 @@
-// The endpoints of records: create, change, read and list. A domain adds what is special about its
-// own: a check of several members, a refusal, further locks.
+// The endpoints of records: create, change, do either by the caller's own ID, read and list. A
+// domain adds what is special about its own: a check of several members, a refusal, further locks.
 
 import { valuesOf } from '../contract/columns.ts';
 import type {
@@ -32,6 +32,7 @@ import {
   type Editable,
   firstVersion,
   type Holder,
+  namedDraftOf,
   refusalByVersion,
   refuse,
   revise,
@@ -42,6 +43,7 @@ import * as store from './store.ts';
 interface Contracts {
   readonly create: WriteContract;
   readonly update: WriteContract;
+  readonly upsert: WriteContract;
   readonly list: CollectionContract;
   readonly get: MemberContract;
 }
@@ -56,8 +58,8 @@ interface Rules<One> {
   check?(body: Partial<One>): readonly Detail[];
   /** Why a record cannot be read and cannot be changed. */
   refusal?(row: One): ProblemCode | undefined;
-  /** What a PATCH locks after its record. */
-  locks?(writes: readonly Write<Partial<One>>[]): readonly SetStatement[];
+  /** What changes lock after their records, which they name by ID, or by one of the caller's. */
+  locks?(writes: readonly Write<Partial<One>>[], by: 'id' | 'external_id'): readonly SetStatement[];
   /** Why a change is refused, by the rows of these locks. */
   faults?(before: One, after: One, locked: Rows): readonly Detail[];
 }
@@ -73,7 +75,7 @@ interface State extends Drafts<AnyRecord> {
 
 type RecordWrite = WriteEndpoint<WriteContract, State, AnyRecord>;
 
-/** The four endpoints of a resource, in the order of the document. */
+/** The five endpoints of a resource, in the order of the document. */
 export function recordEndpoints<R extends RecordResource>(
   resource: R,
   contracts: Contracts,
@@ -93,6 +95,7 @@ export function recordEndpoints<R extends RecordResource>(
   return [
     { ...shared, check, ...createOf(one, contracts.create) },
     { ...shared, check, ...updateOf(one, contracts.update, rules) },
+    { ...shared, check, ...upsertOf(one, contracts.upsert, rules) },
     listEndpoint(one, contracts.list, rules),
     getEndpoint(one, contracts.get, rules, present),
   ];
@@ -135,7 +138,7 @@ function measureOf(resource: RecordResource): Required<RecordWrite>['measure'] {
 type Own = Pick<RecordWrite, 'contract' | 'load' | 'decide' | 'save'>;
 
 function createOf(resource: RecordResource, contract: WriteContract): Own {
-  const { prefix, initial, unique } = resource;
+  const { prefix, blank, unique } = resource;
   return {
     contract,
     load: (writes) => ({
@@ -143,7 +146,7 @@ function createOf(resource: RecordResource, contract: WriteContract): Own {
       state: ([holders = []]) => ({ ...draftsOf<AnyRecord>([], holders as Holder[]), locked: [] }),
     }),
     decide(state, { body }, { time }) {
-      const fields = { ...(body as AnyRecord), ...initial };
+      const fields = { ...blank, ...(body as AnyRecord) };
       return accept(unique, state, undefined, firstVersion(mintId(prefix), fields, time));
     },
     save: (changes) => saveLast(changes, (rows) => store.insert(resource, rows)),
@@ -152,23 +155,9 @@ function createOf(resource: RecordResource, contract: WriteContract): Own {
 
 function updateOf(resource: RecordResource, contract: WriteContract, rules: Rules<AnyRecord>): Own {
   const { defaults, unique } = resource;
-  const strength = rules.isLockedFully === true ? 'update' : 'no key update';
   return {
     contract,
-    load(writes) {
-      const locks = rules.locks?.(writes as Write<AnyRecord>[]) ?? [];
-      return {
-        statements: [
-          store.lock(resource, writes, strength),
-          ...locks,
-          store.findHolders(resource, writes),
-        ],
-        state([rows = [], ...others]) {
-          const holders = (others.at(-1) ?? []) as Holder[];
-          return { ...draftsOf(rows as AnyRecord[], holders), locked: others.slice(0, -1) };
-        },
-      };
-    },
+    load: loadOf(resource, rules, 'id'),
     decide(state, write, { time }) {
       const row = draftOf(state, write);
       const code = rules.refusal?.(row);
@@ -179,6 +168,79 @@ function updateOf(resource: RecordResource, contract: WriteContract, rules: Rule
     },
     save: (changes) => saveLast(changes, (rows) => store.update(resource, rows)),
   };
+}
+
+/**
+ * Two upserts of one new ID at once both create. The second fails at the unique index and runs
+ * again: then it locks what the first has made, and changes it.
+ */
+function upsertOf(resource: RecordResource, contract: WriteContract, rules: Rules<AnyRecord>): Own {
+  const { prefix, members, defaults, blank, unique } = resource;
+  const required = Object.keys(members).filter((name) => !Object.hasOwn(blank, name));
+  return {
+    contract,
+    load: loadOf(resource, rules, 'external_id'),
+    decide(state, write, { time }) {
+      const body = write.body as AnyRecord;
+      const before = namedDraftOf(state, write.externalId ?? '');
+      if (rules.isGranted === true && !isGrantedTo(write, before)) {
+        return refuse('location_not_granted');
+      }
+      if (before !== undefined) {
+        const row = revise(before, body, defaults, time);
+        const faults = rules.faults?.(before, row, state.locked) ?? [];
+        return { ...accept(unique, state, before, row, faults), created: false };
+      }
+      const missing = required.filter((name) => body[name] === undefined);
+      if (missing.length > 0) return refuse('validation_failed', missing.map(missingDetail));
+      const first = firstVersion(mintId(prefix), blank, time) as AnyRecord;
+      const row = { ...revise(first, body, defaults, time), version: 1 };
+      return { ...accept(unique, state, undefined, row), created: true };
+    },
+    save(changes) {
+      const made = new Set(changes.flatMap(({ id, version }) => (version === 1 ? [id] : [])));
+      return [
+        ...saveLast(
+          changes.filter(({ id }) => made.has(id)),
+          (rows) => store.insert(resource, rows),
+        ),
+        ...saveLast(
+          changes.filter(({ id }) => !made.has(id)),
+          (rows) => store.update(resource, rows),
+        ),
+      ];
+    },
+  };
+}
+
+/** Judged under the lock: since the request was admitted, another one may have got the ID. */
+function isGrantedTo({ granted }: Write, row: AnyRecord | undefined): boolean {
+  return granted === 'all' || granted.some((id) => id === row?.id);
+}
+
+function missingDetail(field: string): Detail {
+  return { field, code: 'required', message: 'is required, because none has this external_id' };
+}
+
+/** Locks what changes name, and finds who has the unique values that they set. */
+function loadOf(
+  resource: RecordResource,
+  rules: Rules<AnyRecord>,
+  by: 'id' | 'external_id',
+): Own['load'] {
+  const strength = rules.isLockedFully === true ? 'update' : 'no key update';
+  const lock = by === 'id' ? store.lock : store.lockNamed;
+  return (writes) => ({
+    statements: [
+      lock(resource, writes, strength),
+      ...(rules.locks?.(writes as Write<AnyRecord>[], by) ?? []),
+      store.findHolders(resource, writes),
+    ],
+    state([rows = [], ...others]) {
+      const holders = (others.at(-1) ?? []) as Holder[];
+      return { ...draftsOf(rows as AnyRecord[], holders), locked: others.slice(0, -1) };
+    },
+  });
 }
 
 type Present = (row: AnyRecord) => object;

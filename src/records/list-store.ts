@@ -58,7 +58,7 @@ export function listOf(
 ): (request: ListRequest) => CutPage {
   const filters = Object.keys(contract.query.properties)
     .filter((name) => name !== 'updated_after')
-    .map((name) => ({ name, ...comparisonOf(name, resource.comparisons) }));
+    .map((name) => ({ name, ...comparisonOf(name, contract, resource.comparisons) }));
   const first = 4;
   const filtered = filters.map(({ condition }, index) => condition(`$${index + first}`)).join('');
   const since = filters.length + first;
@@ -66,7 +66,8 @@ export function listOf(
   return ({ merchant, filters: query, granted, after, limit }) => {
     const values = filters.map(({ name, keyOf }) => {
       const value = query[name];
-      return value === undefined ? null : keyOf(String(value));
+      if (value === undefined) return null;
+      return Array.isArray(value) ? value.map(keyOf) : keyOf(String(value));
     });
     const page = [merchant, after ?? ''];
     const { updated_after: changed } = query;
@@ -92,13 +93,20 @@ export function listOf(
   };
 }
 
-function comparisonOf(name: string, comparisons: Readonly<Record<string, Comparison>>) {
+function comparisonOf(
+  name: string,
+  { query }: CollectionContract,
+  comparisons: Readonly<Record<string, Comparison>>,
+) {
   if (name === 'q') {
     const condition = (value: string) => ` and (${value}::tsquery is null or r.search @@ ${value})`;
     return { condition, keyOf: searchQuery };
   }
   const { column = name, keyOf = (value: string) => value } = comparisons[name] ?? {};
-  const condition = (value: string) => ` and (${value}::text is null or r.${column} = ${value})`;
+  const { type } = query.properties[name] as { readonly type?: string };
+  const [of, equals] = type === 'array' ? ['text[]', '= any'] : ['text', '='];
+  const condition = (value: string) =>
+    ` and (${value}::${of} is null or r.${column} ${equals} (${value}))`;
   return { condition, keyOf };
 }
 

@@ -2,7 +2,13 @@
 // which its contracts, statements and endpoints take what they need.
 
 import type { Static } from 'typebox';
-import type { EventType, OperationType, Resource, ResourceEvents } from '../contract/resource.ts';
+import type {
+  EitherEvent,
+  EventType,
+  OperationType,
+  Resource,
+  ResourceEvents,
+} from '../contract/resource.ts';
 import type { IdPrefix } from '../core/id.ts';
 import type { ProblemCode } from '../core/problem.ts';
 import {
@@ -65,8 +71,8 @@ export interface RecordResource<
   readonly unique: Readonly<Record<string, ProblemCode>>;
   /** What a member is after a PATCH with null. */
   readonly defaults: Readonly<Record<string, unknown>>;
-  /** The first values of the members that a create does not take. */
-  readonly initial: Readonly<Record<string, unknown>>;
+  /** The first values of all members but those that are required, and of hidden columns. */
+  readonly blank: Readonly<Record<string, unknown>>;
 }
 
 /** A record in memory: as answers show it, with its hidden columns. */
@@ -90,13 +96,8 @@ export function record<
     areFew = false,
     hidden = [],
     commands = {},
-    noun,
   } = declaration;
-  const types: Readonly<Record<OperationType, EventType>> = {
-    [`${name}.create`]: `${noun}.created`,
-    [`${name}.update`]: `${noun}.updated`,
-    ...(commands as Readonly<Record<OperationType, EventType>>),
-  };
+  const types = typesOf(declaration);
   const shown = answer(prefix, members, schema);
   const updates = [
     ...entriesOf(members).flatMap(([member, one]) => columnsOf(member, one)),
@@ -129,11 +130,26 @@ export function record<
     answer: shown,
     unique: pick(({ unique }) => unique) as Record<string, ProblemCode>,
     defaults: pick(({ presence, initial }) => (presence === 'defaulted' ? initial : undefined)),
-    initial: {
-      ...pick(({ presence, initial }) => (presence === 'state' ? initial : undefined)),
+    blank: {
+      ...pick(({ initial }) => initial),
       ...Object.fromEntries(hidden.map((column) => [column, null])),
     },
   };
+}
+
+function typesOf({
+  name,
+  noun,
+  commands,
+}: Pick<Declaration<string, Members, string>, 'name' | 'noun' | 'commands'>) {
+  const [created, changed] = [`${noun}.created`, `${noun}.updated`] as const;
+  const types: Readonly<Record<OperationType, EventType | EitherEvent>> = {
+    [`${name}.create`]: created,
+    [`${name}.update`]: changed,
+    [`${name}.upsert`]: { created, changed },
+    ...commands,
+  };
+  return types;
 }
 
 /** The columns of a member. */

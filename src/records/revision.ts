@@ -58,6 +58,17 @@ export function draftOf<Row>(drafts: Drafts<Row>, write: Write): Row {
   return row;
 }
 
+/**
+ * The row that an upsert names. One that has got the ID behind the locks counts as not there: the
+ * unique index refuses another one with it, and the batch runs again and finds it.
+ */
+export function namedDraftOf<Row>(drafts: Drafts<Row>, externalId: string): Row | undefined {
+  const key = holderKey('external_id', externalId);
+  const row = drafts.rows.get(drafts.holders.get(key) ?? '');
+  if (row === undefined) drafts.holders.delete(key);
+  return row;
+}
+
 export function firstVersion<Fields>(id: string, fields: Fields, time: string) {
   return { ...fields, id, version: 1, created_at: time, updated_at: time };
 }
@@ -140,6 +151,11 @@ export function accept<Row extends Editable>(
 /** The rows that PATCHes name, as records. */
 export function pathIds(writes: readonly Write[]): { id: string }[] {
   return writes.map(({ id }) => ({ id: lookupId(id) }));
+}
+
+/** The IDs of the caller's own that upserts name, as records. */
+export function namedIds(writes: readonly Write[]): { external_id: string | undefined }[] {
+  return writes.map(({ externalId }) => ({ external_id: externalId }));
 }
 
 /** The unique values that writes set, as records. */

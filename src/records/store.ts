@@ -7,7 +7,7 @@ import type { MerchantId } from '../core/principal.ts';
 import { type SetStatement, type Statement, savedTime } from '../core/statement.ts';
 import { memberExpressions, toColumns } from './columns.ts';
 import type { RecordResource, Row } from './record.ts';
-import { type Editable, type Holder, pathIds, wantedValues } from './revision.ts';
+import { type Editable, type Holder, namedIds, pathIds, wantedValues } from './revision.ts';
 
 /** Records by ID, erased ones among them. */
 export function find<R extends RecordResource>(
@@ -46,26 +46,42 @@ export function findHolders(
   };
 }
 
-/**
- * Locks the records that PATCHes name, in the order of IDs, and reads them under the lock. A record
- * whose state other writes depend on is locked `for update`.
- */
+/** How a record is locked: one whose state other writes depend on, `for update`. */
+export type Strength = 'no key update' | 'update';
+
+/** Locks the records that PATCHes name, in the order of IDs, and reads them under the lock. */
 export function lock(
   resource: RecordResource,
   writes: readonly Write[],
-  strength: 'no key update' | 'update',
+  strength: Strength,
 ): SetStatement<Editable> {
   return {
     name: `lock_${resource.name}`,
-    text: `
-      select r.merchant_id, ${memberExpressions(resource)} from ${resource.name} r
-      where (r.merchant_id, r.id) in (
-        select a.merchant_id, a.id from json_to_recordset($1) as a (merchant_id text, id text))
-      order by r.merchant_id, r.id
-      for ${strength} of r`,
+    text: lockText(resource, 'id', strength),
     records: pathIds(writes),
   };
 }
+
+/** The same of those that upserts name, as far as they are there. */
+export function lockNamed(
+  resource: RecordResource,
+  writes: readonly Write[],
+  strength: Strength,
+): SetStatement<Editable> {
+  return {
+    name: `lock_named_${resource.name}`,
+    text: lockText(resource, 'external_id', strength),
+    records: namedIds(writes),
+  };
+}
+
+const lockText = (resource: RecordResource, column: string, strength: Strength) => `
+  select r.merchant_id, ${memberExpressions(resource)} from ${resource.name} r
+  where (r.merchant_id, r.${column}) in (
+    select a.merchant_id, a.${column}
+    from json_to_recordset($1) as a (merchant_id text, ${column} text))
+  order by r.merchant_id, r.id
+  for ${strength} of r`;
 
 /**
  * In the order of unique values, so that two imports of the same list wait for each other in one

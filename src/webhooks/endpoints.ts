@@ -13,6 +13,7 @@ import type {
   WriteEndpoint,
 } from '../contract/endpoint.ts';
 import { fetchSize, takePage } from '../contract/page.ts';
+import { eventKindsOf } from '../contract/resource.ts';
 import type { Actor, MerchantId, Principal } from '../core/principal.ts';
 import { type Detail, Problem } from '../core/problem.ts';
 import { saveLast } from '../records/revision.ts';
@@ -194,9 +195,10 @@ const deliveries: MemberEndpoint<typeof contract.getDeliveries> = {
 };
 
 /** Each event type, with the scope that reads what it is about. */
-const readScopes = resources.flatMap(({ name, events }) =>
-  Object.values(events?.types ?? {}).map((type) => ({ type, scope: `${name}.read` })),
-);
+const readScopes = resources.flatMap((resource) => {
+  const types = new Set(eventKindsOf(resource).map(({ event }) => event));
+  return [...types].map((type) => ({ type, scope: `${resource.name}.read` }));
+});
 
 function visibilityOf({
   merchant,

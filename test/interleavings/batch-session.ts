@@ -90,6 +90,8 @@ function writeOf({ type, key, id = '', body }: Order, owner: GivenCredential): W
     merchant: owner.merchant as MerchantId,
     actor,
     tokenScopes: null,
+    granted: 'all',
+    externalId: undefined,
     id,
     body,
     faults: [],

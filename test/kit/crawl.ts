@@ -2,7 +2,7 @@
 // wrong with a request, the pages, OAuth, and what never becomes a request. Tests look at all of
 // them at once for what no answer may show.
 
-import { type Contract, successStatus } from '../../src/contract/contract.ts';
+import { type Contract, isUpsert, successStatus } from '../../src/contract/contract.ts';
 import { asked } from './again.ts';
 import { newKey } from './api.ts';
 import { type Case, cases, freshBody, pathOf } from './cases.ts';
@@ -240,7 +240,13 @@ function bodyVariants(one: Case, shop: TestMerchant): readonly Variant[] {
       (name): Variant => [`${name} of its own`, undefined, { body: withOne(name) }],
     ),
     ...(one.method === 'PATCH'
-      ? [['another version', 412, header('if-match', '"999"')] as const]
+      ? [
+          [
+            'another version',
+            isUpsert(one.contract) ? 400 : 412,
+            header('if-match', '"999"'),
+          ] as const,
+        ]
       : []),
   ];
 }

@@ -34,6 +34,10 @@ export const examples: Readonly<Record<string, Example>> = {
     id: (shop) => firstOf(shop.customers),
     body: (_, n) => ({ name: `Ada ${n}`, note: `Note ${n}` }),
   },
+  'customers.upsert': {
+    query: () => ({ external_id: 'customer-1' }),
+    body: (_, n) => ({ name: `Ada ${n}`, email: 'ada@example.com', note: `Note ${n}` }),
+  },
   'customers.list': {},
   'customers.get': { id: (shop) => firstOf(shop.customers) },
   'products.create': {
@@ -48,6 +52,10 @@ export const examples: Readonly<Record<string, Example>> = {
     id: (shop) => firstOf(shop.products),
     body: (_, n) => ({ name: `Flour ${n}`, description: `Sack ${n}` }),
   },
+  'products.upsert': {
+    query: () => ({ external_id: 'product-1' }),
+    body: (_, n) => ({ name: `Flour ${n}`, description: `Sack ${n}` }),
+  },
   'products.list': {},
   'products.get': { id: (shop) => firstOf(shop.products) },
   'products.levels.list': { id: (shop) => firstOf(shop.products) },
@@ -56,6 +64,10 @@ export const examples: Readonly<Record<string, Example>> = {
   },
   'locations.update': {
     id: (shop) => firstOf(shop.locations),
+    body: (_, n) => ({ name: `Shop ${n}`, type: 'store' }),
+  },
+  'locations.upsert': {
+    query: () => ({ external_id: 'location-1' }),
     body: (_, n) => ({ name: `Shop ${n}`, type: 'store' }),
   },
   'locations.list': {},

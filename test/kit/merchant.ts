@@ -41,10 +41,18 @@ export async function createTestMerchant(
   };
   const three = (make: (n: number) => Promise<string>) => Promise.all([1, 2, 3].map(make));
   const customers = await three((n) =>
-    create('/customers', { name: `Customer ${n}`, email: `customer.${n}@example.com` }),
+    create('/customers', {
+      name: `Customer ${n}`,
+      email: `customer.${n}@example.com`,
+      external_id: `customer-${n}`,
+    }),
   );
-  const products = await three((n) => create('/products', { name: `Product ${n}` }));
-  const locations = await three((n) => create('/locations', { name: `Location ${n}` }));
+  const products = await three((n) =>
+    create('/products', { name: `Product ${n}`, external_id: `product-${n}` }),
+  );
+  const locations = await three((n) =>
+    create('/locations', { name: `Location ${n}`, external_id: `location-${n}` }),
+  );
   const pairs = [
     ...products.map((product_id) => ({ product_id, location_id: firstOf(locations) })),
     ...locations.slice(1).map((location_id) => ({ product_id: firstOf(products), location_id })),

@@ -14,6 +14,7 @@ const endpoint = endpoints.find(({ contract }) => contract.name === 'inventory.a
 export function submitAdjustment({ dispatcher }: Service, principal: Principal, body: object) {
   const write = writeOf(endpoint as AnyWriteEndpoint, principal, {
     id: '',
+    externalId: undefined,
     body: body as Record<string, string>,
     key: newKey(),
     ifMatch: undefined,

@@ -156,6 +156,8 @@ export class Simulation {
       body: bodyOf(asked),
       faults: [],
       tokenScopes: null,
+      granted: 'all',
+      externalId: undefined,
       ifMatch: undefined,
       keyHash: hash(keyName(asked)),
       fingerprint: fingerprintOf(asked),

@@ -4,6 +4,7 @@
 import {
   type Contract,
   hasPathId,
+  isUpsert,
   successStatus,
   type WriteContract,
 } from '../../contract/contract.ts';
@@ -51,7 +52,8 @@ export function operationOf(contract: Contract, workshop: Workshop): OperationOb
     parameters: parametersOf(contract, workshop.schemas),
     ...(contract.kind === 'write' ? { requestBody: requestBodyOf(contract, workshop) } : {}),
     responses: {
-      [successStatus(contract)]: successOf(contract, workshop),
+      [successStatus(contract)]: successOf(contract, successStatus(contract), workshop),
+      ...(isUpsert(contract) ? { 201: successOf(contract, 201, workshop) } : {}),
       ...(contract.kind === 'member' && contract.etag ? { 304: notModified } : {}),
       ...errorsOf(contract, workshop),
     },
@@ -76,11 +78,12 @@ function descriptionOf(contract: Contract): string {
 function parametersOf(contract: Contract, schemas: SchemaComponents): (ParameterObject | Ref)[] {
   const parameters: (ParameterObject | Ref)[] = [];
   if (hasPathId(contract)) parameters.push(refTo('parameters', 'Id'));
+  const query = contract.kind === 'member' ? undefined : contract.query;
+  const required = new Set<string>(query?.required ?? []);
+  for (const [name, schema] of Object.entries(query?.properties ?? {})) {
+    parameters.push(queryParameter(name, schema as Schema, required.has(name), schemas));
+  }
   if (contract.kind === 'collection') {
-    const required = new Set<string>(contract.query.required ?? []);
-    for (const [name, schema] of Object.entries(contract.query.properties)) {
-      parameters.push(queryParameter(name, schema as Schema, required.has(name), schemas));
-    }
     parameters.push(...Object.keys(pageQuery).map((name) => refTo('parameters', name)));
     if (contract.keyFilter === true) parameters.push(refTo('parameters', 'KeyFilter'));
   }
@@ -89,7 +92,9 @@ function parametersOf(contract: Contract, schemas: SchemaComponents): (Parameter
   }
   if (contract.kind === 'write') {
     parameters.push(refTo('parameters', 'IdempotencyKey'));
-    if (contract.method === 'PATCH') parameters.push(refTo('parameters', 'IfMatch'));
+    if (contract.method === 'PATCH' && !isUpsert(contract)) {
+      parameters.push(refTo('parameters', 'IfMatch'));
+    }
   }
   return parameters;
 }
@@ -120,7 +125,11 @@ function requestBodyOf(contract: WriteContract, { schemas, resolve }: Workshop) 
 
 const metaNames = { member: 'Meta', collection: 'PageMeta', write: 'WriteMeta' } as const;
 
-function successOf(contract: Contract, { schemas, resolve }: Workshop): ResponseObject {
+function successOf(
+  contract: Contract,
+  status: 200 | 201,
+  { schemas, resolve }: Workshop,
+): ResponseObject {
   const one = schemas.publish(contract.data, 'out');
   const data =
     contract.kind === 'collection'
@@ -135,7 +144,7 @@ function successOf(contract: Contract, { schemas, resolve }: Workshop): Response
   const example = exampleOf(schema, resolve, contract.resource.example);
   return {
     description: successText(contract),
-    headers: successHeaders(contract),
+    headers: successHeaders(contract, status),
     content: { 'application/json': { schema, example } },
   };
 }
@@ -146,10 +155,10 @@ function successText(contract: Contract): string {
   return 'What was written, as it is now. A replay answers the same status and operation.';
 }
 
-function successHeaders(contract: Contract): Record<string, HeaderObject | Ref> {
+function successHeaders(contract: Contract, status: 200 | 201): Record<string, HeaderObject | Ref> {
   return {
     ...commonHeaderRefs,
-    ...(successStatus(contract) === 201 ? { Location: refTo('headers', 'Location') } : {}),
+    ...(status === 201 ? { Location: refTo('headers', 'Location') } : {}),
     ...(hasTag(contract) ? { ETag: refTo('headers', 'ETag') } : {}),
     ...(contract.kind === 'write'
       ? { 'Idempotent-Replayed': refTo('headers', 'IdempotentReplayed') }

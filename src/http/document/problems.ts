@@ -2,7 +2,7 @@
 // refuses on its kind of route. The order is that of the problem table, so lists read the same
 // everywhere.
 
-import { type Contract, hasPathId } from '../../contract/contract.ts';
+import { type Contract, hasPathId, isUpsert } from '../../contract/contract.ts';
 import { type Detail, isRetryable, type ProblemCode, problemKinds } from '../../core/problem.ts';
 import { resources } from '../../resources.ts';
 
@@ -60,7 +60,8 @@ function special(contract: Contract): ProblemCode[] {
     if (contract.keyFilter === true) codes.push('idempotency_key_invalid');
   }
   if (contract.kind === 'write') {
-    if (contract.method === 'PATCH') codes.push('precondition_failed');
+    if (isUpsert(contract)) codes.push('missing_parameter', 'invalid_parameter');
+    else if (contract.method === 'PATCH') codes.push('precondition_failed');
     if (contract.needsAllLocations === true) codes.push('location_not_granted');
   }
   return codes;
