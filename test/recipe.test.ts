@@ -100,6 +100,10 @@ describe('a resource by the recipe', () => {
     expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
     expect(again.body.data).toEqual(changed.body.data);
     expect(again.body.meta.operation_id).toBe(made.body.meta.operation_id);
+    const upsert = (body: object) => api.patch('/suppliers?external_id=M-2', body);
+    expect((await upsert({})).body.error.details).toMatchObject([{ field: 'name' }]);
+    const other = await upsert({ name: 'Sons' });
+    expect([other.status, (await upsert({ status: 'archived' })).status]).toEqual([201, 200]);
     const taken = await api.post('/suppliers', { name: 'Other', external_id: 'M-1' });
     expect([taken.status, taken.code]).toEqual([422, 'external_id_taken']);
     const listed = await api.get('/suppliers?external_id=M-1&updated_after=2026-01-01T00:00:00Z');
@@ -116,9 +120,11 @@ describe('a resource by the recipe', () => {
     expect(events).toMatchObject([
       { type: 'supplier.created', resource: { type: 'supplier', id, version: 2 } },
       { type: 'supplier.updated', data: changed.body.data },
+      { type: 'supplier.created', resource: { type: 'supplier', id: other.body.data.id } },
+      { type: 'supplier.updated', data: { name: 'Sons', status: 'archived' } },
     ]);
     const { body: unseen } = await (await caller(['customers.read', 'events.read'])).get('/events');
-    expect([unseen.data, unseen.meta.through_position]).toEqual([[], '2']);
+    expect([unseen.data, unseen.meta.through_position]).toEqual([[], '4']);
   });
 
   test('is in the document, with its tag and its example', async () => {
@@ -157,7 +163,7 @@ describe('a resource by the recipe', () => {
       await restoreBackup(other, backup);
       const rows = 'select to_jsonb(s) as row from suppliers s order by id';
       const restored = await other.sql(rows);
-      expect(restored).toHaveLength(1);
+      expect(restored).toHaveLength(2);
       expect(restored).toEqual(await db.sql(rows));
     } finally {
       await other.drop();

@@ -80,7 +80,11 @@ const isWanted = `($6::text[] is null or m.location_id = any ($6))
 const operationsBehind = (most: number) => `operations o
   where o.merchant_id = $1 and o.position > $2::bigint and o.position <= $2::bigint + ${most}`;
 
-const isInReach = `o.type <> all (case when o.created then $9::text[] else $10::text[] end) and (
+/** In these words the planner takes nearly all to be wanted, and follows the index of positions. */
+const isOutcomeWanted =
+  'nullif(o.type = any (case when o.created then $9::text[] else $10::text[] end), true) is not null';
+
+const isInReach = `${isOutcomeWanted} and (
   (o.type = any ($3) and ($7::text[] is null or o.resource_id = any ($7)))
   or (o.type = any ($4) and ($6::text[] is null or o.resource_id = any ($6)))
   or (o.type = any ($5) and (($6::text[] is null and $7::text[] is null) or coalesce(

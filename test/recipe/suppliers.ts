@@ -24,8 +24,8 @@ alter table suppliers add primary key (merchant_id, id);
 const contract = `// Suppliers: their members, and their endpoints on the wire.
 
 import Type from 'typebox';
-import { collection, member, write } from '../contract/contract.ts';
-import { ExternalId, oneOf, Timestamp, text } from '../contract/schema.ts';
+import { collection, member, ownIdQuery, upsertText, write } from '../contract/contract.ts';
+import { anyOf, ExternalId, oneOf, Timestamp, text } from '../contract/schema.ts';
 import { externalId, metadata, required, state } from '../records/members.ts';
 import { record } from '../records/record.ts';
 
@@ -72,6 +72,20 @@ export const update = write({
   problems: ['external_id_taken'],
 });
 
+export const upsert = write({
+  resource: suppliers,
+  name: 'suppliers.upsert',
+  method: 'PATCH',
+  path: '/suppliers',
+  summary: 'Create or change a supplier by your own ID',
+  description: upsertText,
+  scope: 'suppliers.write',
+  body: suppliers.patchBody,
+  data: suppliers.answer,
+  query: ownIdQuery,
+  problems: [],
+});
+
 export const list = collection({
   resource: suppliers,
   name: 'suppliers.list',
@@ -79,7 +93,7 @@ export const list = collection({
   summary: 'List suppliers',
   scope: 'suppliers.read',
   query: Type.Object({
-    external_id: Type.Optional(ExternalId),
+    external_id: Type.Optional(anyOf(ExternalId, 'external IDs')),
     status: Type.Optional(oneOf(statuses, 'Only with this status.')),
     updated_after: Type.Optional(Timestamp('Only changed at or after this.')),
   }),
@@ -113,6 +127,10 @@ const examples = `
     id: (shop) => firstOf(shop.others.suppliers),
     body: (_, n) => ({ name: \`Mill \${n}\` }),
   },
+  'suppliers.upsert': {
+    query: () => ({ external_id: 'supplier-1' }),
+    body: (_, n) => ({ name: \`Mill \${n}\` }),
+  },
   'suppliers.list': {},
   'suppliers.get': { id: (shop) => firstOf(shop.others.suppliers) },`;
 
@@ -130,6 +148,13 @@ const matrix = `
     ok: '200',
     granted: everywhere('200'),
     foreign: { path: '404 not_found', 'body.external_id': '200', [key]: '200' },
+  },
+  'suppliers.upsert': {
+    route: 'PATCH /suppliers',
+    scope: 'suppliers.write',
+    ok: '200',
+    granted: everywhere('200'),
+    foreign: { 'query.external_id': '201', [key]: '200' },
   },
   'suppliers.list': {
     route: 'GET /suppliers',
