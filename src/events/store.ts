@@ -81,8 +81,8 @@ const operationsBehind = (most: number) => `operations o
   where o.merchant_id = $1 and o.position > $2::bigint and o.position <= $2::bigint + ${most}`;
 
 /** In these words the planner takes nearly all to be wanted, and follows the index of positions. */
-const isOutcomeWanted =
-  'nullif(o.type = any (case when o.created then $9::text[] else $10::text[] end), true) is not null';
+const isOutcomeWanted = `nullif(
+    o.type = any (case when o.created then $9::text[] else $10::text[] end), true) is not null`;
 
 const isInReach = `${isOutcomeWanted} and (
   (o.type = any ($3) and ($7::text[] is null or o.resource_id = any ($7)))
