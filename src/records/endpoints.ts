@@ -32,6 +32,7 @@ import {
   type Editable,
   firstVersion,
   type Holder,
+  holdersOf,
   namedDraftOf,
   refusalByVersion,
   refuse,
@@ -157,7 +158,20 @@ function updateOf(resource: RecordResource, contract: WriteContract, rules: Rule
   const { defaults, unique } = resource;
   return {
     contract,
-    load: loadOf(resource, rules, 'id'),
+    load(writes) {
+      const locks = rules.locks?.(writes as Write<AnyRecord>[], 'id') ?? [];
+      return {
+        statements: [
+          store.lock(resource, writes, strengthOf(rules)),
+          ...locks,
+          store.findHolders(resource, writes),
+        ],
+        state([rows = [], ...others]) {
+          const holders = (others.at(-1) ?? []) as Holder[];
+          return { ...draftsOf(rows as AnyRecord[], holders), locked: others.slice(0, -1) };
+        },
+      };
+    },
     decide(state, write, { time }) {
       const row = draftOf(state, write);
       const code = rules.refusal?.(row);
@@ -170,16 +184,31 @@ function updateOf(resource: RecordResource, contract: WriteContract, rules: Rule
   };
 }
 
+const strengthOf = ({ isLockedFully }: Rules<AnyRecord>) =>
+  isLockedFully === true ? 'update' : 'no key update';
+
 /**
  * Two upserts of one new ID at once both create. The second fails at the unique index and runs
- * again: then it locks what the first has made, and changes it.
+ * again: then it locks what the first has made, and changes it. Who has the other values is read
+ * first: read behind the lock, that could be the record itself, which another one made meanwhile.
  */
 function upsertOf(resource: RecordResource, contract: WriteContract, rules: Rules<AnyRecord>): Own {
   const { prefix, members, defaults, blank, unique } = resource;
   const required = Object.keys(members).filter((name) => !Object.hasOwn(blank, name));
+  const { external_id: _, ...others } = unique;
   return {
     contract,
-    load: loadOf(resource, rules, 'external_id'),
+    load: (writes) => ({
+      statements: [
+        store.findHolders({ name: resource.name, unique: others }, writes),
+        store.lockNamed(resource, writes, strengthOf(rules)),
+        ...(rules.locks?.(writes as Write<AnyRecord>[], 'external_id') ?? []),
+      ],
+      state([holders = [], rows = [], ...locked]) {
+        const named = holdersOf(rows as (AnyRecord & { external_id: string })[]);
+        return { ...draftsOf(rows as AnyRecord[], [...(holders as Holder[]), ...named]), locked };
+      },
+    }),
     decide(state, write, { time }) {
       const body = write.body as AnyRecord;
       const before = namedDraftOf(state, write.externalId ?? '');
@@ -220,27 +249,6 @@ function isGrantedTo({ granted }: Write, row: AnyRecord | undefined): boolean {
 
 function missingDetail(field: string): Detail {
   return { field, code: 'required', message: 'is required, because none has this external_id' };
-}
-
-/** Locks what changes name, and finds who has the unique values that they set. */
-function loadOf(
-  resource: RecordResource,
-  rules: Rules<AnyRecord>,
-  by: 'id' | 'external_id',
-): Own['load'] {
-  const strength = rules.isLockedFully === true ? 'update' : 'no key update';
-  const lock = by === 'id' ? store.lock : store.lockNamed;
-  return (writes) => ({
-    statements: [
-      lock(resource, writes, strength),
-      ...(rules.locks?.(writes as Write<AnyRecord>[], by) ?? []),
-      store.findHolders(resource, writes),
-    ],
-    state([rows = [], ...others]) {
-      const holders = (others.at(-1) ?? []) as Holder[];
-      return { ...draftsOf(rows as AnyRecord[], holders), locked: others.slice(0, -1) };
-    },
-  });
 }
 
 type Present = (row: AnyRecord) => object;

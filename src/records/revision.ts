@@ -58,15 +58,14 @@ export function draftOf<Row>(drafts: Drafts<Row>, write: Write): Row {
   return row;
 }
 
-/**
- * The row that an upsert names. One that has got the ID behind the locks counts as not there: the
- * unique index refuses another one with it, and the batch runs again and finds it.
- */
+/** Of rows that were locked by the caller's own IDs: who has which. */
+export function holdersOf(rows: readonly { readonly id: string; external_id: string }[]): Holder[] {
+  return rows.map(({ id, external_id: value }) => ({ field: 'external_id', value, id }));
+}
+
+/** The row that an upsert names, if there is one. */
 export function namedDraftOf<Row>(drafts: Drafts<Row>, externalId: string): Row | undefined {
-  const key = holderKey('external_id', externalId);
-  const row = drafts.rows.get(drafts.holders.get(key) ?? '');
-  if (row === undefined) drafts.holders.delete(key);
-  return row;
+  return drafts.rows.get(drafts.holders.get(holderKey('external_id', externalId)) ?? '');
 }
 
 export function firstVersion<Fields>(id: string, fields: Fields, time: string) {

@@ -26,7 +26,7 @@ export function find<R extends RecordResource>(
 
 /** The records that have the unique values which writes set. */
 export function findHolders(
-  { name, unique }: RecordResource,
+  { name, unique }: Pick<RecordResource, 'name' | 'unique'>,
   writes: readonly Write[],
 ): SetStatement<Holder> {
   const fields = Object.keys(unique);
@@ -36,7 +36,7 @@ export function findHolders(
       from asked a join ${name} r on r.merchant_id = a.merchant_id and r.${field} = a.${field}`,
   );
   return {
-    name: `find_holders_of_${name}`,
+    name: `find_holders_of_${[name, ...fields].join('_')}`,
     text: `
       with asked as (
         select * from json_to_recordset($1)

@@ -118,7 +118,12 @@ export const changeOfProduct = kindOf({
   before: [looked, 'find_products'],
   batch: [
     ...['begin', 'lock_products', 'lock_products_fully', 'lock_levels_of_products'],
-    ...['find_holders_of_products', 'lock_journals', 'bind_keys update_products', 'commit'],
+    ...[
+      'find_holders_of_products_sku_external_id',
+      'lock_journals',
+      'bind_keys update_products',
+      'commit',
+    ],
   ],
   find: 'find_products',
   async content({ given, merchant }) {

@@ -18,10 +18,17 @@ import { type Halts, Session, stepped } from './session.ts';
 
 /** One write of a batch. */
 export interface Order {
-  readonly type: 'customers.erase' | 'inventory.adjust' | 'locations.update' | 'products.update';
+  readonly type:
+    | 'customers.erase'
+    | 'inventory.adjust'
+    | 'locations.update'
+    | 'products.update'
+    | 'products.upsert';
   readonly key: string;
   /** The path ID of an update. */
   readonly id?: string;
+  /** That of the query of an upsert. */
+  readonly externalId?: string;
   /** Of another merchant than the node's own. */
   readonly owner?: GivenCredential;
   readonly body: Readonly<Record<string, unknown>>;
@@ -75,7 +82,7 @@ export class BatchNode {
   }
 }
 
-function writeOf({ type, key, id = '', body }: Order, owner: GivenCredential): Write {
+function writeOf({ type, key, id = '', externalId, body }: Order, owner: GivenCredential): Write {
   const known = [...endpoints, ...customerCommands];
   const endpoint = known.find(({ contract }) => contract.name === type) as AnyWriteEndpoint;
   const actor: Actor = {
@@ -91,13 +98,13 @@ function writeOf({ type, key, id = '', body }: Order, owner: GivenCredential): W
     actor,
     tokenScopes: null,
     granted: 'all',
-    externalId: undefined,
+    externalId,
     id,
     body,
     faults: [],
     ifMatch,
     keyHash: hashKey(key),
-    fingerprint: fingerprint(key, { type, id, ifMatch, body }),
+    fingerprint: fingerprint(key, { type, id, externalId, ifMatch, body }),
     operationId: mintId('op_'),
     locationId: undefined,
     requestId: mintId('req_'),

@@ -154,6 +154,35 @@ export function joining(key: string, externalId?: string): Request {
   };
 }
 
+export function upserting(key: string, externalId: string, note: string): Request {
+  return {
+    send({ api }, { suffix }) {
+      const path = `/customers?external_id=${externalId}${suffix}`;
+      const body = { name: 'Ada', email: 'ada@example.com', note };
+      return api.patch(path, body, { key: key + suffix });
+    },
+    serially: (shop) =>
+      shop.answer(key, `${externalId} ${note}`, () => {
+        if (shop.holders.has(externalId)) return '200';
+        shop.holders.add(externalId);
+        return '201';
+      }),
+  };
+}
+
+/** The customer gives up the external ID. */
+export function leaving(key: string, externalId: string): Request {
+  return {
+    send: ({ api }, { customer, suffix }) =>
+      api.patch(`/customers/${customer}`, { external_id: null }, { key: key + suffix }),
+    serially: (shop) =>
+      shop.answer(key, 'left', () => {
+        shop.holders.delete(externalId);
+        return '200';
+      }),
+  };
+}
+
 export function renaming(key: string, name: string): Request {
   return {
     send: ({ api }, { customer, suffix }) =>
@@ -174,6 +203,7 @@ export function erasing(): Request {
     },
     serially(shop) {
       shop.isErased = true;
+      shop.holders.clear();
       return 'done';
     },
   };
