@@ -179,15 +179,42 @@ create table inventory_movements (
   constraint inventory_movements_quantity_before_check check (scale(quantity_before) = min_scale(quantity_before)),
   constraint inventory_movements_quantity_delta_check check (scale(quantity_delta) = min_scale(quantity_delta)),
   constraint inventory_movements_quantity_delta_check1 check (quantity_delta <> 0),
-  constraint inventory_movements_reason_check check (reason = any (array['stock_count', 'external_adjustment', 'correction'])),
+  constraint inventory_movements_reason_check check (reason = any (array['stock_count', 'external_adjustment', 'correction', 'transfer', 'sale', 'return', 'receipt', 'damage', 'loss', 'production', 'other'])),
   constraint inventory_movements_sequence_check check (sequence >= 1),
-  constraint inventory_movements_type_check check (type = 'adjustment')
+  constraint inventory_movements_type_check check (type = any (array['adjustment', 'transfer_in', 'transfer_out']))
 );
 create index inventory_movements_by_level on inventory_movements (merchant_id, product_id, location_id, "position", line);
 create index inventory_movements_by_location on inventory_movements (merchant_id, location_id, "position", line);
 create trigger inventory_movements_immutable before delete or update on inventory_movements for each row execute function refuse_change();
 create trigger inventory_movements_not_emptied before truncate on inventory_movements for each statement execute function refuse_change();
 create trigger inventory_movements_sound after insert on inventory_movements referencing new table as added for each statement execute function refuse_unsound_movement();
+
+create table inventory_transfers (
+  merchant_id text collate "C" not null,
+  id text collate "C" not null,
+  from_location_id text collate "C",
+  to_location_id text collate "C",
+  reason text not null,
+  note text,
+  reference text,
+  lines json not null,
+  is_short boolean not null,
+  operation_id text collate "C" not null,
+  position bigint not null,
+  credential_id text collate "C" not null,
+  actor_kind text not null,
+  application_id text collate "C",
+  recorded_at timestamp with time zone not null,
+  constraint inventory_transfers_pkey primary key (merchant_id, id),
+  constraint inventory_transfers_check check (from_location_id is distinct from to_location_id),
+  constraint inventory_transfers_check1 check ((reason = 'transfer') = (from_location_id is not null and to_location_id is not null)),
+  constraint inventory_transfers_check2 check (not is_short or to_location_id is null)
+);
+create index inventory_transfers_from on inventory_transfers (merchant_id, from_location_id, id) where (from_location_id is not null);
+create index inventory_transfers_short on inventory_transfers (merchant_id, id) where is_short;
+create index inventory_transfers_to on inventory_transfers (merchant_id, to_location_id, id) where (to_location_id is not null);
+create trigger inventory_transfers_immutable before delete or update on inventory_transfers for each row execute function refuse_change();
+create trigger inventory_transfers_not_emptied before truncate on inventory_transfers for each statement execute function refuse_change();
 
 create table journals (
   merchant_id text collate "C" not null,
@@ -261,7 +288,9 @@ create table operations (
   error_code text,
   error_details json,
   location_id text collate "C",
+  to_location_id text collate "C",
   request_id text not null,
+  notices json,
   created_at timestamp with time zone not null,
   constraint operations_pkey primary key (merchant_id, id),
   constraint operations_key unique (merchant_id, credential_id, type, key_hash),
@@ -509,8 +538,9 @@ begin
         when coalesce(before.sequence, 0) <> a.sequence - 1
           or coalesce(before.quantity_after, 0) <> a.quantity_before
           then 'a movement does not begin where the one before it ended'
-        when o.id is null or o.type not in ('inventory.adjust') or o.movements < a.line
-          or o.position <> a.position or (a.line = 1 and o.resource_id <> a.id)
+        when o.id is null or o.type not in ('inventory.adjust', 'inventory.transfer')
+          or o.movements < a.line or o.position <> a.position
+          or (o.type = 'inventory.adjust' and a.line = 1 and o.resource_id <> a.id)
           then 'a movement that its operation does not name'
         when a.line > 1 and (previous.merchant_id, previous.position, previous.line)
           is distinct from (a.merchant_id, a.position, a.line - 1)

@@ -32,6 +32,7 @@ import { Dispatcher, type WriteAnswer } from './operations/dispatch.ts';
 import { operationEndpoints } from './operations/endpoints.ts';
 import { writeOf } from './operations/write.ts';
 import { productEndpoints } from './products/endpoints.ts';
+import { transferEndpoints } from './transfers/endpoints.ts';
 import { Destinations } from './webhooks/address.ts';
 import { Delivery, type DeliveryOptions } from './webhooks/delivery.ts';
 import { type WebhookTools, webhookEndpoints } from './webhooks/endpoints.ts';
@@ -44,6 +45,7 @@ const domains: readonly Endpoint[] = [
   ...productEndpoints,
   ...locationEndpoints,
   ...inventoryEndpoints,
+  ...transferEndpoints,
 ];
 
 const pages = new EventPages(domains);

@@ -15,6 +15,7 @@ import { inventory } from './inventory/contract.ts';
 import { locations } from './locations/contract.ts';
 import { operations } from './operations/resource.ts';
 import { products } from './products/contract.ts';
+import { transfers } from './transfers/contract.ts';
 import { webhooks } from './webhooks/resource.ts';
 
 export const resources: readonly Resource[] = [
@@ -22,6 +23,7 @@ export const resources: readonly Resource[] = [
   products,
   locations,
   inventory,
+  transfers,
   operations,
   events,
   webhooks,

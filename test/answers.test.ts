@@ -182,7 +182,9 @@ async function askForConsent(made: GivenApplication, token: string): Promise<voi
 /** The database refuses reads of records, then reads of credentials, and then is away. */
 async function failDatabase(): Promise<void> {
   const role = new URL(service.db.serviceUrl).username;
-  const owned = 'customers, products, locations, operations, inventory_levels, inventory_movements';
+  const owned =
+    'customers, products, locations, operations, inventory_levels, inventory_movements, ' +
+    'inventory_transfers';
   const rights = 'select, insert, update';
   await service.db.sql(`revoke ${rights} on ${owned} from ${role}`);
   const reading = cases.filter(({ name }) => name !== 'credential.get');

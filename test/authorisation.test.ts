@@ -18,7 +18,8 @@ import {
 } from './kit/cases.ts';
 import { examples } from './kit/examples.ts';
 import { extent, timeout } from './kit/extent.ts';
-import { matrix, oauthPaths, pages, type Row } from './kit/matrix.ts';
+import { matrix, oauthPaths, pages } from './kit/matrix.ts';
+import type { Row } from './kit/matrix-row.ts';
 import { createTestMerchant, type TestMerchant } from './kit/merchant.ts';
 import { recordsOf } from './kit/mirror.ts';
 import { startWholeEnvironment, type WholeEnvironment } from './kit/whole-environment.ts';
@@ -81,7 +82,7 @@ const isNaming = (name: string) => /(^|_)id$|^(email|sku|barcode|code|q)$/.test(
 
 /** Where what is named has an ID that the service chose. */
 const isOfId = (place: string) =>
-  /\.(location|product|operation|request|credential)_id$/.test(place);
+  /[._](location|product|operation|request|credential)_id$/.test(place);
 
 /** Every place of a request that can name something of a merchant. */
 function placesOf(contract: Contract): string[] {
@@ -91,12 +92,15 @@ function placesOf(contract: Contract): string[] {
       .filter(isNaming)
       .map((name) => `${prefix}.${name}`);
   if (contract.kind === 'write') {
+    const { properties } = contract.body;
     const query = named('query', contract.query?.properties ?? {});
     // A body that says the same as the query names nothing more.
-    const body = named('body', contract.body.properties).filter(
+    const body = named('body', properties).filter(
       (place) => !query.includes(place.replace('body', 'query')),
     );
-    return [...places, ...query, ...body, 'header.idempotency-key'];
+    const lines = properties.lines as unknown as { items: { properties: object } } | undefined;
+    const inLines = lines === undefined ? [] : named('body.lines', lines.items.properties);
+    return [...places, ...query, ...body, ...inLines, 'header.idempotency-key'];
   }
   if (contract.kind === 'member') return places;
   const filters = named('query', contract.query.properties);
@@ -256,10 +260,13 @@ describe.each(cases)('$name', (one) => {
 
 /** A request that names an ID in one place. */
 function naming(one: Case, place: string, id: string): Change {
-  const [part, name = ''] = place.split('.');
+  const [part, name = '', inLine] = place.split('.');
   if (part === 'path') return { id };
   if (part === 'query') return { query: { [name]: id } };
-  return { body: { ...freshBody(one, shop), [name]: id } };
+  const body = freshBody(one, shop);
+  if (inLine === undefined) return { body: { ...body, [name]: id } };
+  const [first, ...lines] = body.lines as object[];
+  return { body: { ...body, lines: [{ ...first, [inLine]: id }, ...lines] } };
 }
 
 /** What an answer says, without the IDs that differ in every answer. */

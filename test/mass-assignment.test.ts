@@ -2,6 +2,7 @@
 // names it too.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { resources } from '../src/resources.ts';
 import { newKey } from './kit/api.ts';
 import { cases, freshBody, pathOf, writes } from './kit/cases.ts';
 import { createTestMerchant, type TestMerchant } from './kit/merchant.ts';
@@ -51,8 +52,8 @@ function fieldsOf({ text }: Reply): string[] {
 
 /** A fingerprint of all that the merchant has, its operations included. */
 async function records(): Promise<unknown> {
-  const owned = 'customers products locations inventory_levels inventory_movements operations';
-  const queries = owned.split(' ').map(
+  const owned = resources.flatMap(({ tables }) => tables.map(({ name }) => name));
+  const queries = owned.map(
     (table) =>
       `select '${table}' as name, count(*), md5(string_agg(t::text, '|' order by t::text)) as sum
        from ${table} t where merchant_id = $1`,
@@ -98,13 +99,17 @@ describe.each(writes)('$name', (one) => {
     const objects = Object.entries({ price: { amount: '1.00', currency: 'EUR' }, ...valid }).filter(
       ([name, value]) => members.includes(name) && typeof value === 'object' && name !== 'metadata',
     );
-    for (const [name, value] of objects) {
+    for (const [name, member] of objects) {
+      const value = Array.isArray(member) ? member[0] : member;
+      const place = Array.isArray(member) ? `${name}.0` : name;
       const inner = columns.filter((column) => !Object.hasOwn(value as object, column));
       for (const some of partsOf(inner)) {
         const all = Object.fromEntries(some.map((column) => [column, foreign]));
-        const reply = await write({ ...valid, [name]: { ...(value as object), ...all } });
+        const spoilt = { ...(value as object), ...all };
+        const body = { ...valid, [name]: Array.isArray(member) ? [spoilt] : spoilt };
+        const reply = await write(body);
         expect(codeOf(reply)).toBe('422 validation_failed');
-        expect(fieldsOf(reply).sort()).toEqual(some.map((column) => `${name}.${column}`).sort());
+        expect(fieldsOf(reply).sort()).toEqual(some.map((column) => `${place}.${column}`).sort());
       }
     }
     expect(await records()).toEqual(before);

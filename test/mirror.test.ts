@@ -95,6 +95,7 @@ function pathsOf({
       `location_id=${locations[0]}`,
       `operation_id=${operations[customers.length + products.length + locations.length]}`,
     ],
+    '/inventory/transfers': [`location_id=${locations[0]}`],
     '/operations': ['type=customers.create', 'status=succeeded'],
     '/webhooks': ['status=paused'],
   };
@@ -108,8 +109,9 @@ function pathsOf({
     ...products.flatMap((id) => [`/products/${id}`, `/products/${id}/levels`]),
     ...locations.map((id) => `/locations/${id}`),
     ...movements.map((id) => `/inventory/movements/${id}`),
+    ...(others.inventory_transfer ?? []).map((id) => `/inventory/transfers/${id}`),
     ...operations.map((id) => `/operations/${id}`),
-    ...(others.webhooks ?? []).flatMap((id) => [`/webhooks/${id}`, `/webhooks/${id}/deliveries`]),
+    ...(others.webhook ?? []).flatMap((id) => [`/webhooks/${id}`, `/webhooks/${id}/deliveries`]),
     '/credential',
   ];
 }
@@ -122,18 +124,28 @@ async function shownTo({ api }: TestMerchant, one: string): Promise<unknown> {
 }
 
 /** What the mirror shows in place of this. */
-function mirrored(value: unknown, name = ''): unknown {
+function mirrored(value: unknown, name = '', marked: readonly string[] = []): unknown {
   if (Array.isArray(value)) return value.map((one) => mirrored(one));
   if (typeof value === 'object' && value !== null) {
-    const members = Object.entries(value).map(([key, member]) => [key, mirrored(member, key)]);
+    const inner = markedIn(value);
+    const members = Object.entries(value).map(([key, member]) => [
+      key,
+      mirrored(member, key, inner),
+    ]);
     return Object.fromEntries(members);
   }
   if (value === shop.merchant) return mirror.merchant;
   if (name === 'journal') return mirrorJournal;
   if (name === 'name') return `Mirror ${value}`;
   if (name === 'request_id') return `req_${'0'.repeat(26)}`;
-  const isOfStart = name === 'quantity_before';
-  return name.startsWith('quantity') && !isOfStart ? String(Number(value) + 2) : value;
+  return marked.includes(name) ? String(Number(value) + 2) : value;
+}
+
+/** The quantities of a level, and of a movement: the first of a level moved two more. */
+function markedIn(value: object): string[] {
+  if ('last_movement_id' in value) return ['quantity'];
+  if (!('sequence' in value)) return [];
+  return ['quantity_after', value.sequence === 1 ? 'quantity_delta' : 'quantity_before'];
 }
 
 const isReplay = (answer: Answer): boolean => answer.headers.get('idempotent-replayed') === 'true';

@@ -173,6 +173,7 @@ describe('a token of an application may do no more and no less than', () => {
     expect(status).toBe(201);
     expect(body.data.actor).toEqual({
       credential_id: chain.consent,
+      name: expect.any(String),
       kind: 'oauth_access_token',
       application_id: chain.application,
     });

@@ -194,7 +194,7 @@ describe('a request asks the database', () => {
   });
 
   test('three times when it adjusts a level, and twice when it creates', async () => {
-    const load = ['share_locations', 'create_levels', 'lock_levels', 'find_products_to_adjust'];
+    const load = ['share_locations', 'create_levels', 'lock_levels', 'find_products_to_move'];
     expect(await workOf(() => adjust(products[1] ?? ''))).toEqual([
       201,
       3,

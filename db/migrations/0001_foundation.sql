@@ -264,7 +264,11 @@ create table operations (
   error_code text,
   error_details json,
   location_id text collate "C",
+  -- Of what goes from one location to another.
+  to_location_id text collate "C",
   request_id text not null,
+  -- What its event says beside its movements.
+  notices json,
   created_at timestamptz not null,
   check ((status = 'rejected') = (error_code is not null)),
   check ((error_code is null) = (error_details is null)),
@@ -291,8 +295,9 @@ create table inventory_movements (
   product_id text collate "C" not null,
   location_id text collate "C" not null,
   sequence bigint not null check (sequence >= 1),
-  type text not null check (type in ('adjustment')),
-  reason text not null check (reason in ('stock_count', 'external_adjustment', 'correction')),
+  type text not null check (type in ('adjustment', 'transfer_in', 'transfer_out')),
+  reason text not null check (reason in ('stock_count', 'external_adjustment', 'correction',
+    'transfer', 'sale', 'return', 'receipt', 'damage', 'loss', 'production', 'other')),
   quantity_before numeric not null check (scale(quantity_before) = min_scale(quantity_before)),
   quantity_delta numeric not null check (scale(quantity_delta) = min_scale(quantity_delta)),
   quantity_after numeric not null check (scale(quantity_after) = min_scale(quantity_after)),
@@ -347,6 +352,39 @@ create table inventory_levels (
 
 create index inventory_levels_by_location
   on inventory_levels (merchant_id, location_id, product_id);
+
+-- What moved together. A fact, like its movements.
+create table inventory_transfers (
+  merchant_id text collate "C" not null,
+  id text collate "C" not null,
+  -- Null: the outside.
+  from_location_id text collate "C",
+  to_location_id text collate "C",
+  reason text not null,
+  note text,
+  reference text,
+  -- What was asked for, in its order, with the movements that it became.
+  lines json not null,
+  -- Something of it was not there, and did not move.
+  is_short boolean not null,
+  operation_id text collate "C" not null,
+  position bigint not null,
+  credential_id text collate "C" not null,
+  actor_kind text not null,
+  application_id text collate "C",
+  recorded_at timestamptz not null,
+  check (from_location_id is distinct from to_location_id),
+  check ((reason = 'transfer')
+    = (from_location_id is not null and to_location_id is not null)),
+  check (not is_short or to_location_id is null)
+);
+
+create index inventory_transfers_from on inventory_transfers (merchant_id, from_location_id, id)
+  where from_location_id is not null;
+create index inventory_transfers_to on inventory_transfers (merchant_id, to_location_id, id)
+  where to_location_id is not null;
+create index inventory_transfers_short on inventory_transfers (merchant_id, id) where is_short;
+alter table inventory_transfers add primary key (merchant_id, id);
 
 -- A consumer of the journal that the service calls. No foreign keys: credentials are global, and
 -- locations are never deleted.
@@ -429,6 +467,10 @@ create trigger inventory_movements_immutable before update or delete on inventor
   for each row execute function refuse_change();
 create trigger inventory_movements_not_emptied before truncate on inventory_movements
   for each statement execute function refuse_change();
+create trigger inventory_transfers_immutable before update or delete on inventory_transfers
+  for each row execute function refuse_change();
+create trigger inventory_transfers_not_emptied before truncate on inventory_transfers
+  for each statement execute function refuse_change();
 create trigger inventory_levels_kept before delete on inventory_levels
   for each row execute function refuse_change();
 create trigger inventory_levels_not_emptied before truncate on inventory_levels
@@ -470,8 +512,9 @@ begin
         when coalesce(before.sequence, 0) <> a.sequence - 1
           or coalesce(before.quantity_after, 0) <> a.quantity_before
           then 'a movement does not begin where the one before it ended'
-        when o.id is null or o.type not in ('inventory.adjust') or o.movements < a.line
-          or o.position <> a.position or (a.line = 1 and o.resource_id <> a.id)
+        when o.id is null or o.type not in ('inventory.adjust', 'inventory.transfer')
+          or o.movements < a.line or o.position <> a.position
+          or (o.type = 'inventory.adjust' and a.line = 1 and o.resource_id <> a.id)
           then 'a movement that its operation does not name'
         when a.line > 1 and (previous.merchant_id, previous.position, previous.line)
           is distinct from (a.merchant_id, a.position, a.line - 1)

@@ -146,7 +146,7 @@ const bound = `case when asked.keys is not null then (
   cross join lateral (
     select f.merchant_id, f.id, f.credential_id, f.type, f.key_hash, f.fingerprint, f.status,
       f.resource_id, f.created, f.movements, f.position, f.error_code, f.error_details,
-      f.location_id, f.request_id, f.created_at,
+      f.location_id, f.to_location_id, f.request_id, f.notices, f.created_at,
       (select j.id from journals j where j.merchant_id = f.merchant_id) as journal
     from operations f
     where (f.merchant_id, f.credential_id, f.type, f.key_hash)

@@ -98,6 +98,9 @@ export const ordinaryBody: BodyLimits = {
 
 export type Contract = MemberContract | CollectionContract | WriteContract;
 
+/** Members of a body that name a location. It must be granted. */
+export const locationMembers = ['location_id', 'from_location_id', 'to_location_id'] as const;
+
 /** What a contract answers. */
 export type DataOf<C extends Contract> = Static<C['data']> & object;
 

@@ -56,7 +56,8 @@ export interface Happening {
   readonly type: OperationType;
   readonly created: boolean;
   readonly resourceId: string;
-  readonly movements: readonly { readonly location_id: string; readonly product_id: string }[];
+  /** Where it happened. The product is null where all may be meant. */
+  readonly places: readonly { readonly location_id: string; readonly product_id: string | null }[];
 }
 
 /** One write: the authorised request after parsing, with its key and fingerprint. */
@@ -86,6 +87,10 @@ export interface Write<Body = unknown> {
   readonly operationId: string;
   /** The location that it is about, if it names one. */
   readonly locationId: string | undefined;
+  /** The other one, if it names two: where something goes to. */
+  readonly toLocationId: string | undefined;
+  /** How long it is, for those who wait: lines of its body, or 1. */
+  readonly lines: number;
   readonly requestId: string;
   /** By `performance.now()`: the moment at which the client gets a time-out instead. */
   readonly deadline: number;
@@ -103,8 +108,17 @@ export type Decision<Row, Change = Row> =
       readonly movements: number;
       /** Of an upsert: whether it created the resource. */
       readonly created?: boolean;
+      readonly notices?: Notices;
     }
   | Refusal;
+
+/**
+ * What the event of a write says beside its movements, decided with them: lists of what concerns a
+ * product at a location.
+ */
+export type Notices = Readonly<
+  Record<string, readonly { readonly location_id: string; readonly product_id: string }[]>
+>;
 
 /** What stands in a Decision for what only the database knows, when it saves. */
 export interface Place {
@@ -143,7 +157,10 @@ export interface Operation {
   readonly error_code: ProblemCode | null;
   readonly error_details: readonly Detail[] | null;
   readonly location_id: string | null;
+  /** Of what goes from one location to another: who sees it has both. */
+  readonly to_location_id: string | null;
   readonly request_id: string;
+  readonly notices: Notices | null;
   readonly created_at: string;
 }
 

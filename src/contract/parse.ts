@@ -50,6 +50,9 @@ export function closed(schema: TSchema): TSchema {
   if (plain.anyOf !== undefined) {
     return { ...schema, anyOf: plain.anyOf.map((one) => closed(one as TSchema)) } as TSchema;
   }
+  if (plain.items !== undefined) {
+    return { ...schema, items: closed(plain.items as TSchema) } as unknown as TSchema;
+  }
   if (plain.properties === undefined) return schema;
   const properties = Object.fromEntries(
     Object.entries(plain.properties).map(([name, one]) => [name, closed(one as TSchema)]),
@@ -79,22 +82,48 @@ export class BodyParser {
   }
 
   /**
-   * What a body means. On a create every member is there, with its default or null; in a PATCH only
-   * the members sent are. Quantities are canonical. A value that cannot be used is as it was sent.
+   * What a body means. On a create every member is there, with its default or null, also of the
+   * objects in a list; in a PATCH only the members sent are. Quantities are canonical. A value that
+   * cannot be used is as it was sent.
    */
   normalise(body: JsonObject): Record<string, unknown> {
-    const isCreate = this.#contract.method === 'POST';
-    const properties = Object.entries((this.#contract.body as unknown as Plain).properties ?? {});
-    const members = properties.flatMap(([name, schema]): [string, unknown][] => {
-      const value = body[name];
-      if (value === undefined && !isCreate) return [];
-      if (value === undefined || (value === null && isCreate)) {
-        return [[name, schema.default ?? null]];
-      }
-      return [[name, isQuantity(schema) ? canonical(value) : value]];
+    return normalised(this.#contract.body as unknown as Plain, body, {
+      isCreate: this.#contract.method === 'POST',
     });
-    return Object.fromEntries(members);
   }
+}
+
+function normalised(
+  { properties = {} }: Plain,
+  object: JsonObject,
+  { isCreate }: { readonly isCreate: boolean },
+): Record<string, unknown> {
+  const members = Object.entries(properties).flatMap(([name, schema]): [string, unknown][] => {
+    const value = object[name];
+    if (value === undefined && !isCreate) return [];
+    if (value === undefined || (value === null && isCreate))
+      return [[name, schema.default ?? null]];
+    return [[name, isLines(schema) ? lines(schema, value) : scalar(schema, value)]];
+  });
+  return Object.fromEntries(members);
+}
+
+/** Whether it is a list of objects with members of their own. */
+function isLines({ items }: Plain): boolean {
+  return items?.properties !== undefined;
+}
+
+/** A line with unknown members is as it was sent: it is refused, and equals only itself. */
+function lines({ items = {} }: Plain, value: JsonValue): unknown {
+  if (!Array.isArray(value)) return value;
+  return value.map((line) => {
+    if (typeof line !== 'object' || line === null || Array.isArray(line)) return line;
+    return { ...line, ...normalised(items, line, { isCreate: true }) };
+  });
+}
+
+function scalar(schema: Plain, value: JsonValue): JsonValue {
+  return isQuantity(schema) ? canonical(value) : value;
 }
 
 /** Only of a valid quantity, because "12." or "1.000004" must not lose a digit. */

@@ -50,6 +50,20 @@ export function subtract(a: Quantity, b: Quantity): Quantity {
   return print(parse(a) - parse(b));
 }
 
+/** `a + b`. */
+export function add(a: Quantity, b: Quantity): Quantity {
+  return print(parse(a) + parse(b));
+}
+
+export function isLess(a: Quantity, b: Quantity): boolean {
+  return parse(a) < parse(b);
+}
+
+/** Whether no level may have it. */
+export function isTooLarge(quantity: Quantity): boolean {
+  return parse(quantity) >= unitsPerOne * 10n ** BigInt(limits.quantityIntegerDigitsMax);
+}
+
 /** The number of decimal places that a canonical quantity uses. */
 export function decimalPlaces(quantity: Quantity): number {
   const point = quantity.indexOf('.');

@@ -139,6 +139,8 @@ export const limits = {
   /** One merchant may queue this many writes, and as many reads, if they can be served in time. */
   queuedPerMerchantMax: 1_024,
   queuedTotalMax: 8_192,
+  /** The same in lines, of which a count has 1,000: eight of those, and the next is refused. */
+  queuedLinesPerMerchantMax: 8_192,
   /**
    * A read that waited this long for a connection is refused. On two cores a merchant's 256
    * searches of 40 ms pass through its six connections in less.
@@ -160,6 +162,8 @@ export const limits = {
   batchPatience: 25,
   /** Larger batches gain nothing and make everyone in them wait for the slowest. */
   batchWritesMax: 128,
+  /** Two counts of 1,000 lines. A write that has more lines than there is room runs next. */
+  batchLinesMax: 2_000,
   /**
    * How long parts of a batch wait for locks after the whole batch has waited in vain: the writes
    * that no lock blocks must be found and served before their clients give up.
@@ -169,6 +173,9 @@ export const limits = {
   sharedLockTimeout: 200,
   /** An attempt of a batch is repeated at most this often with the same operation IDs. */
   batchRetriesMax: 2,
+
+  /** A long delivery note. */
+  transferLinesMax: 200,
 
   quantityIntegerDigitsMax: 12,
   quantityDecimalsMax: 5,

@@ -175,6 +175,11 @@ export const problemKinds = {
     title: 'The current quantity is not the expected_quantity.',
     advice: `Someone moved it in between; details give current_quantity. ${newKey}`,
   },
+  insufficient_quantity: {
+    status: 422,
+    title: 'Less is available than the lines take.',
+    advice: `Details give the available_quantity of each line that lacks something. ${newKey}`,
+  },
   product_not_found: {
     status: 422,
     title: 'The product in the body does not exist.',
@@ -259,6 +264,8 @@ export const detailKinds = {
   too_many: 'It is given too often, or has too many members.',
   too_large: 'The number is too large.',
   must_not_be_negative: 'The number is below zero.',
+  must_be_positive: 'The number is zero.',
+  repeated: 'Another line names it, too.',
   too_many_decimal_places: 'The number has more decimals than are kept; nothing is rounded.',
   not_repeatable: 'The parameter was given more than once.',
   malformed: 'The cursor is not one of this route and merchant.',

@@ -19,7 +19,9 @@ const dataText =
 /** Any of what resources show. */
 const Data = Type.Unsafe<object | null>({
   anyOf: [
-    ...shown.flatMap((one) => (one.events === undefined ? [] : [one.events.data as TSchema])),
+    ...new Set(
+      shown.flatMap((one) => (one.events === undefined ? [] : [one.events.data as TSchema])),
+    ),
     Type.Null(),
   ],
   description: dataText,

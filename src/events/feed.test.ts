@@ -58,18 +58,23 @@ describe('an event', () => {
     await api.patch(`/products/${flour}`, { description: 'x' });
     await api.patch(`/locations/${shop}`, { code: 'X' });
     const moved = await adjust(flour, shop, '4');
+    const sold = await api.post('/inventory/transfers', {
+      ...{ from_location_id: shop, reason: 'sale' },
+      lines: [{ product_id: flour, quantity: '1' }],
+    });
     const eve = await customer();
     await service.service.performAsOperator(merchant, 'customers.erase', {}, { id: eve });
     const answer = await feed();
     expect(shown(answer).map(([, type]) => type)).toEqual([
       ...['customer.created', 'product.created', 'location.created', 'customer.updated'],
-      ...['product.updated', 'location.updated', 'inventory.adjusted', 'customer.created'],
-      'customer.erased',
+      ...['product.updated', 'location.updated', 'inventory.adjusted', 'inventory.transferred'],
+      ...['customer.created', 'customer.erased'],
     ]);
-    expect(shown(answer).map(([position]) => position)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    const positions = Array.from({ length: 10 }, (_, index) => index + 1);
+    expect(shown(answer).map(([position]) => position)).toEqual(positions);
     expect(new Set(shown(answer).map(([, type]) => type))).toEqual(new Set(eventTypes));
     expect(answer.body.meta).toMatchObject({
-      through_position: '9',
+      through_position: '10',
       journal: moved.body.meta.journal,
     });
     expect(answer.body.meta).not.toHaveProperty('next_cursor');
@@ -88,6 +93,10 @@ describe('an event', () => {
       resource: { type: 'inventory_movement', id: movement.id, version: null },
       location_ids: [shop],
       data: { movements: [movement], movement_count: 1 },
+    });
+    expect(answer.body.data[7]).toMatchObject({
+      resource: { type: 'inventory_transfer', id: sold.body.data.id, version: null },
+      data: { movements: [{ id: sold.body.data.lines[0].out_movement_id }], movement_count: 1 },
     });
     const now = async (path: string) => (await api.get(path)).body.data;
     expect(answer.body.data[0].data).toEqual(await now(`/customers/${ada}`));

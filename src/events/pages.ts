@@ -2,15 +2,15 @@
 
 import { type ByColumn, rowsOf } from '../contract/columns.ts';
 import type { DataOf } from '../contract/contract.ts';
-import type { AnyWriteEndpoint, Endpoint } from '../contract/endpoint.ts';
+import type { AnyWriteEndpoint, Endpoint, Notices } from '../contract/endpoint.ts';
 import { fetchSize } from '../contract/page.ts';
 import type { OperationType, Resource } from '../contract/resource.ts';
 import { limits } from '../core/limits.ts';
 import type { CredentialKind, MerchantId } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
 import type { Reads } from '../core/statement.ts';
-import type { MovementRow } from '../inventory/adjust.ts';
 import { presentMovement } from '../inventory/endpoints.ts';
+import type { MovementRow } from '../inventory/ledger.ts';
 import type { listEvents } from './contract.ts';
 import { kindOf } from './reach.ts';
 import { type Reach, readFeed } from './store.ts';
@@ -30,6 +30,9 @@ interface EventRow {
   readonly application_id: string | null;
   /** Of all its movements in reach, where there are more than are shown. */
   readonly counted: { readonly count: number; readonly locations: string[] | null } | null;
+  /** The location that its write named. */
+  readonly location_id: string | null;
+  readonly notices: Notices | null;
 }
 
 type Moved = Omit<MovementRow, 'actor_name'> & { readonly bytes: number };
@@ -80,7 +83,11 @@ export class EventPages {
     const through = next === undefined ? horizon : next.position - 1;
     const movementsOf = ({ position }: EventRow) => look.movements.get(position) ?? [];
     return {
-      events: shown.map((row) => present(row, movementsOf(row), found)),
+      events: shown.map((row) =>
+        isOfRecord(row)
+          ? recordEvent(row, found)
+          : stockEvent(row, movementsOf(row), reach.granted),
+      ),
       ...{ through, journal, last },
     };
   }
@@ -183,22 +190,60 @@ function shown(write: AnyWriteEndpoint, row: { readonly id: string }): object | 
   }
 }
 
-function present(row: EventRow, moved: readonly Moved[], found: Found): Event {
-  const { resource, event } = kindOf(row);
+/** An event of a record, which is shown as it is now. */
+function recordEvent(row: EventRow, found: Found): Event {
+  const { resource } = kindOf(row);
   const record = found.get(row.resource_id) ?? null;
-  const isOfMovements = !isOfRecord(row);
+  const version = record !== null && 'version' in record ? Number(record.version) : null;
+  return {
+    ...headOf(row),
+    resource: { type: resource.noun, id: row.resource_id, version },
+    location_ids: resource.noun === 'location' ? [row.resource_id] : [],
+    data: record,
+  };
+}
+
+/** An event of the ledger, cut to the locations that are granted (null: all). */
+function stockEvent(
+  row: EventRow,
+  moved: readonly Moved[],
+  granted: readonly string[] | null,
+): Event {
+  const { noun } = kindOf(row).resource;
+  const isGranted = (location: string) => granted === null || granted.includes(location);
   const { count, locations } = row.counted ?? {
     count: moved.length,
-    locations: [...new Set(moved.map(({ location_id }) => location_id))],
+    locations: moved.map(({ location_id }) => location_id),
   };
-  const version = record !== null && 'version' in record ? Number(record.version) : null;
-  // A write has one actor.
-  const movements = moved.map((one) => presentMovement({ ...one, actor_name: row.name }));
-  const here = resource.noun === 'location' ? [row.resource_id] : [];
+  const notices = Object.entries(row.notices ?? {}).flatMap(([name, all]) => {
+    const some = all.filter(({ location_id }) => isGranted(location_id));
+    return some.length === 0 ? [] : [[name, some] as const];
+  });
+  const places = new Set([
+    ...(locations ?? []),
+    ...notices.flatMap(([, some]) => some.map(({ location_id }) => location_id)),
+    ...(row.location_id !== null && isGranted(row.location_id) ? [row.location_id] : []),
+  ]);
+  // A movement is what was written: of an event that was cut the first in reach.
+  const first = noun === 'inventory_movement' ? moved[0]?.id : undefined;
+  return {
+    ...headOf(row),
+    resource: { type: noun, id: first ?? row.resource_id, version: null },
+    location_ids: [...places].sort(),
+    data: {
+      // A write has one actor.
+      movements: moved.map((one) => presentMovement({ ...one, actor_name: row.name })),
+      movement_count: count,
+      ...Object.fromEntries(notices),
+    },
+  };
+}
+
+function headOf(row: EventRow) {
   return {
     id: `evt_${row.operation_id.slice('op_'.length)}`,
     position: String(row.position),
-    type: event,
+    type: kindOf(row).event,
     occurred_at: row.occurred_at,
     operation_id: row.operation_id,
     actor: {
@@ -207,13 +252,5 @@ function present(row: EventRow, moved: readonly Moved[], found: Found): Event {
       kind: row.kind,
       application_id: row.application_id,
     },
-    resource: {
-      type: resource.noun,
-      // The first in reach: that of an event which was cut may be another one.
-      id: isOfMovements ? (moved[0]?.id ?? row.resource_id) : row.resource_id,
-      version,
-    },
-    location_ids: isOfMovements ? [...(locations ?? [])].sort() : here,
-    data: isOfMovements ? { movements, movement_count: count } : record,
   };
 }

@@ -114,12 +114,15 @@ export function concernOf(call: FeedCall): (happening: Happening) => boolean {
   const { elsewhere, ofLocations, ofMovements, except, locations, products } = reachOf(call);
   const isAt = (location: string) => locations === null || locations.includes(location);
   const isOf = (product: string) => products === null || products.includes(product);
-  return ({ type, created, resourceId, movements }) => {
+  return ({ type, created, resourceId, places }) => {
     if ((created ? except.created : except.changed).includes(type)) return false;
     if (elsewhere.includes(type)) return isOf(resourceId);
     if (ofLocations.includes(type)) return isAt(resourceId);
     if (!ofMovements.includes(type)) return false;
     if (locations === null && products === null) return true;
-    return movements.some(({ location_id, product_id }) => isAt(location_id) && isOf(product_id));
+    return places.some(
+      ({ location_id, product_id }) =>
+        isAt(location_id) && (product_id === null || isOf(product_id)),
+    );
   };
 }

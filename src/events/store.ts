@@ -44,7 +44,7 @@ interface FeedRow {
 
 const eventNames = [
   ...['operation_id', 'position', 'type', 'occurred_at', 'resource_id', 'created'],
-  ...['credential_id', 'name', 'kind', 'application_id', 'counted'],
+  ...['credential_id', 'name', 'kind', 'application_id', 'counted', 'location_id', 'notices'],
 ];
 
 /** A page may be read to here, so that the event that makes it full is there as a whole. */
@@ -66,12 +66,17 @@ const movementsOf = (operation: string, condition: string, limit: number) => `(
     and m.operation_id = ${operation}.id and ${condition}
   order by m.line limit ${limit}) m`;
 
+/** What the event of an operation says beside. */
+const noticesOf = (operation: string) => `json_each(${operation}.notices) kind
+  cross join json_to_recordset(kind.value) as n (location_id text, product_id text)`;
+
 /** More than an operation has. */
 const all = 100_000;
 
 const isGranted = '($8::text[] is null or m.location_id = any ($8))';
-const isWanted = `($6::text[] is null or m.location_id = any ($6))
-  and ($7::text[] is null or m.product_id = any ($7))`;
+const isWantedOf = (one: string) => `($6::text[] is null or ${one}.location_id = any ($6))
+  and ($7::text[] is null or ${one}.product_id = any ($7))`;
+const isWanted = isWantedOf('m');
 
 /**
  * So many positions behind that in `$2`. As bounds of the column: with bounds of rows beside an
@@ -88,13 +93,15 @@ const isInReach = `${isOutcomeWanted} and (
   (o.type = any ($3) and ($7::text[] is null or o.resource_id = any ($7)))
   or (o.type = any ($4) and ($6::text[] is null or o.resource_id = any ($6)))
   or (o.type = any ($5) and (($6::text[] is null and $7::text[] is null) or coalesce(
-    (select true from ${movementsOf('o', isWanted, 1)}), false))))`;
+    (select true from ${movementsOf('o', isWanted, 1)}), false)
+    or (o.notices is not null and exists (select from ${noticesOf('o')} where ${isWantedOf('n')}))
+    or (o.movements = 0 and $7::text[] is null and o.location_id = any ($6)))))`;
 
 const feed = (limit: number) => `
   with journal as materialized (${journalOfMerchant}),
   judged as materialized (
     select o.id, o.position, o.type, o.created_at, o.resource_id, o.created, o.credential_id,
-      o.movements
+      o.movements, o.location_id, o.notices
     from ${operationsBehind(limits.eventsJudgedMax)} and ${isInReach}
     order by o.position limit ${limit}),
   shown as (
@@ -103,7 +110,7 @@ const feed = (limit: number) => `
       case when j.movements > ${limits.eventMovementsMax} then (
         select json_build_object('count', count(*), 'locations', json_agg(distinct m.location_id))
         from ${movementsOf('j', isGranted, all)})
-      end as counted
+      end as counted, j.location_id, j.notices
     from judged j
     left join lateral (
       select c.name, c.kind, c.application_id from credentials c
@@ -152,22 +159,29 @@ export interface HappeningRow {
   readonly type: OperationType;
   readonly created: boolean;
   readonly resource_id: string;
-  /** Null when it moved nothing. */
+  /** Null when it was nowhere. */
   readonly location_id: string | null;
   readonly product_id: string | null;
 }
 
-/** What happened behind a position: a row for each movement, and one for what moved nothing. */
+/**
+ * What happened behind a position: a row for each movement and each notice, and one for what has
+ * none of them.
+ */
 export function readHappenings(merchant: string, after: number): Statement<HappeningRow> {
   return {
     name: 'happenings',
     text: `
-      select o.position, o.type, o.created, o.resource_id, m.location_id, m.product_id
+      select o.position, o.type, o.created, o.resource_id, m.product_id,
+        coalesce(m.location_id, o.location_id) as location_id
       from (
-        select o.id, o.position, o.type, o.created, o.resource_id, o.movements
+        select o.id, o.position, o.type, o.created, o.resource_id, o.location_id, o.movements,
+          o.notices
         from ${operationsBehind(limits.eventsPerLookMax)}
         order by o.position) o
-      left join lateral ${movementsOf('o', 'true', all)} on o.movements > 0
+      left join lateral (
+        select m.location_id, m.product_id from ${movementsOf('o', 'o.movements > 0', all)}
+        union all select n.location_id, n.product_id from ${noticesOf('o')}) m on true
       order by o.position`,
     values: [merchant, after],
   };

@@ -238,18 +238,17 @@ function judge(waiter: Waiter, happenings: readonly Happening[], known: number):
 }
 
 function happeningsOf(rows: readonly HappeningRow[]): Happening[] {
-  const byPosition = new Map<number, Happening & { movements: Happening['movements'][number][] }>();
+  const byPosition = new Map<number, Happening & { places: Happening['places'][number][] }>();
   for (const { position, type, created, resource_id, location_id, product_id } of rows) {
     const one = byPosition.get(position) ?? {
       position,
       type,
       created,
       resourceId: resource_id,
-      movements: [],
+      places: [],
     };
     byPosition.set(position, one);
-    if (location_id !== null && product_id !== null)
-      one.movements.push({ location_id, product_id });
+    if (location_id !== null) one.places.push({ location_id, product_id });
   }
   return [...byPosition.values()];
 }

@@ -2,7 +2,13 @@
 // kept in its place, because the order of the checks is not the order of reading.
 
 import type { FastifyRequest } from 'fastify';
-import { type BodyLimits, bodyLimitsOf, isUpsert, ordinaryBody } from '../contract/contract.ts';
+import {
+  type BodyLimits,
+  bodyLimitsOf,
+  isUpsert,
+  locationMembers,
+  ordinaryBody,
+} from '../contract/contract.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
 import { decodeJsonObject, JsonFault, type JsonObject } from '../contract/json.ts';
 import { QueryParser } from '../contract/parse.ts';
@@ -25,7 +31,7 @@ export interface Gathered {
   readonly query: Part<Readonly<Record<string, unknown>>>;
   /** The location that the body or the query names. */
   readonly locationId: string | undefined;
-  /** Those that a body names in a list. */
+  /** Further ones: those that a body names in a list, or where something goes to. */
   readonly locationIds: readonly string[];
   /** The path parameter, otherwise empty. */
   readonly id: string;
@@ -39,8 +45,9 @@ export function gathererOf({ contract }: Endpoint): (request: FastifyRequest) =>
   const takesQuery = isList || isUpsert(contract);
   const parser = new QueryParser(contract);
   const isVersioned = isWriting && contract.method === 'PATCH' && !isUpsert(contract);
-  const namesLocation = isWriting && 'location_id' in contract.body.properties;
-  const namesLocations = isWriting && 'location_ids' in contract.body.properties;
+  const members = isWriting ? contract.body.properties : {};
+  const single = locationMembers.filter((name) => name in members);
+  const namesLocations = 'location_ids' in members;
   const takesKey = ({ headers }: FastifyRequest) =>
     isWriting || (isList && contract.keyFilter === true && 'idempotency-key' in headers);
   return (request) => {
@@ -48,8 +55,8 @@ export function gathererOf({ contract }: Endpoint): (request: FastifyRequest) =>
     const body = isWriting ? read(() => decodeBody(request, most)) : undefined;
     const search = read(() => searchOf(request.raw.url ?? ''));
     const isEmpty = search instanceof URLSearchParams && search.size === 0;
-    const named = namesLocation && body !== undefined && !(body instanceof Problem);
     const filter = isList && search instanceof URLSearchParams && search.get('location_id');
+    const [named, ...others] = single.flatMap((name) => namedIn(body, name));
     return {
       accept: read(() => requireJsonAccepted(headers)),
       token: read(() => bearerToken(request)),
@@ -57,8 +64,8 @@ export function gathererOf({ contract }: Endpoint): (request: FastifyRequest) =>
       ifMatch: isWriting ? read(() => ifMatchVersion(headers, isVersioned)) : undefined,
       body,
       query: isEmpty && !takesQuery ? {} : read(() => parser.parse(said(search))),
-      locationId: lookedUp(named ? body.location_id : filter),
-      locationIds: namesLocations ? listedIn(body) : [],
+      locationId: named ?? lookedUp(filter),
+      locationIds: namesLocations ? listedIn(body) : others,
       id: (request.params as { id?: string }).id ?? '',
     };
   };
@@ -91,6 +98,11 @@ function decodeBody(request: FastifyRequest, most: BodyLimits): JsonObject {
       details: [{ field: 'body', code: 'invalid_json', message: error.message }],
     });
   }
+}
+
+function namedIn(body: Part<JsonObject | undefined>, name: string): string[] {
+  if (body === undefined || body instanceof Problem) return [];
+  return [lookedUp(body[name]) ?? []].flat();
 }
 
 function listedIn(body: Part<JsonObject | undefined>): string[] {

@@ -7,7 +7,7 @@ import { limits } from '../core/limits.ts';
 import type { GrantedLocationId, MerchantId } from '../core/principal.ts';
 import type { Statement } from '../core/statement.ts';
 import { journalOfMerchant } from '../journal/store.ts';
-import type { LevelRow } from './adjust.ts';
+import type { LevelRow } from './ledger.ts';
 import { levelNames, type VisibleLocations } from './read-store.ts';
 
 /** A page, with the journal as it is when the page is read. */

@@ -8,8 +8,8 @@ import { type Detail, Problem } from '../core/problem.ts';
 import type { Reader, Statement } from '../core/statement.ts';
 import { mismatch, requireKnown } from '../journal/known.ts';
 import { hasSettled, lastPositionAt } from '../journal/store.ts';
-import type { LevelRow } from './adjust.ts';
 import type { LevelsAsOf } from './as-of-store.ts';
+import type { LevelRow } from './ledger.ts';
 
 /** What a query says of the moment. */
 export interface MomentQuery {

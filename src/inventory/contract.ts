@@ -19,29 +19,45 @@ import {
 } from '../contract/schema.ts';
 import { limits } from '../core/limits.ts';
 
+/** What the feed shows of every write to the ledger. */
+export const movementEvent = {
+  data: Type.Object(
+    {
+      movements: Type.Array(Type.Ref('InventoryMovement'), {
+        maxItems: limits.eventMovementsMax,
+        description: 'The first movements. Read more by `GET /inventory/movements?operation_id=…`.',
+      }),
+      movement_count: Type.Integer({ minimum: 0, description: 'How many there are.' }),
+      short: Type.Optional(
+        Type.Array(
+          Type.Object({
+            location_id: id('loc_', 'Where it was taken.'),
+            product_id: id('prod_', 'The product.'),
+            quantity: QuantityOut('How much was to be taken.'),
+            quantity_short: QuantityOut('How much of it was not there.'),
+          }),
+          {
+            maxItems: limits.eventMovementsMax,
+            description: 'The first lines of a transfer that were not there as a whole.',
+          },
+        ),
+      ),
+    },
+    { $id: 'InventoryEventData', description: 'The movements at granted locations.' },
+  ),
+  areMovements: true,
+} as const;
+
 export const inventory = {
   name: 'inventory',
-  description: 'Levels (how much is where), movements (how it came about) and adjustments.',
+  description:
+    'Levels (how much is where), movements (how it came about), and the writes that move.',
   noun: 'inventory_movement',
   prefix: 'imv_',
   path: '/inventory/movements/{id}',
   scopes: ['inventory.read', 'inventory.write'],
   operationTypes: ['inventory.adjust'],
-  events: {
-    types: { 'inventory.adjust': 'inventory.adjusted' },
-    data: Type.Object(
-      {
-        movements: Type.Array(Type.Ref('InventoryMovement'), {
-          maxItems: limits.eventMovementsMax,
-          description:
-            'The first movements. Read more by `GET /inventory/movements?operation_id=…`.',
-        }),
-        movement_count: Type.Integer({ minimum: 0, description: 'How many there are.' }),
-      },
-      { $id: 'InventoryEventData', description: 'The movements at granted locations.' },
-    ),
-    areMovements: true,
-  },
+  events: { types: { 'inventory.adjust': 'inventory.adjusted' }, ...movementEvent },
   tables: [
     {
       name: 'inventory_levels',
@@ -84,14 +100,47 @@ export const inventory = {
   },
 } as const satisfies Resource;
 
-const reasons = ['stock_count', 'external_adjustment', 'correction'] as const;
+export const adjustmentReasons = ['stock_count', 'external_adjustment', 'correction'] as const;
+
+/** Of what goes from one location to another, or comes from the outside, or leaves. */
+export const transferReasons = [
+  ...(['transfer', 'sale', 'return', 'receipt', 'damage', 'loss', 'production', 'other'] as const),
+] as const;
+
+const movementReasons = [...adjustmentReasons, ...transferReasons] as const;
+const movementTypes = ['adjustment', 'transfer_in', 'transfer_out'] as const;
+
+export type MovementReason = (typeof movementReasons)[number];
+export type MovementType = (typeof movementTypes)[number];
 
 const reasonText =
   'Why the quantity changes. `stock_count`: somebody counted what is there. ' +
   '`external_adjustment`: goods came or went, as another system knows (a sale, a delivery, ' +
   'a return). `correction`: an earlier entry was wrong, and nothing moved.';
 
-const referenceText = 'What it is called in your own system, such as a receipt or delivery number.';
+/** What the caller says of a write to the ledger. Its movements have it, too. */
+export const remarksIn = {
+  note: Type.Optional(
+    nullable(text('text', { max: 500 }, 'Words for whoever reads the movement later.')),
+  ),
+  reference: Type.Optional(
+    nullable(
+      text(
+        'text',
+        { max: 255 },
+        'What it is called in your own system, such as a receipt or delivery number.',
+      ),
+    ),
+  ),
+};
+
+/** The same in an answer. */
+export const remarksOut = {
+  note: nullable(Type.String({ description: 'What the caller noted.' })),
+  reference: nullable(
+    Type.String({ description: 'What it is called in the system of the caller.' }),
+  ),
+};
 
 const productFilter = Type.Array(idIn('prod_', 'A product.'), {
   maxItems: limits.productFiltersMax,
@@ -115,15 +164,12 @@ const movementMembers = {
   sequence: Type.Integer({ minimum: 1, description: 'Per level, from 1, without gaps.' }),
   product_id: id('prod_', 'The product.'),
   location_id: id('loc_', 'The location.'),
-  type: oneOf(['adjustment'], 'What kind of movement.'),
-  reason: oneOf(reasons, reasonText),
+  type: oneOf(movementTypes, 'What kind of movement.'),
+  reason: oneOf(movementReasons, 'Why, in the words of the write that recorded it.'),
   quantity_before: QuantityOut('The quantity before.'),
   quantity_delta: QuantityOut('The change; never 0.'),
   quantity_after: QuantityOut('The quantity after.'),
-  note: nullable(Type.String({ description: 'What the caller noted.' })),
-  reference: nullable(
-    Type.String({ description: 'What it is called in the system of the caller.' }),
-  ),
+  ...remarksOut,
   operation_id: id('op_', 'The write that recorded it.'),
   position: Position('That of this write in the journal.'),
   line: Type.Integer({ minimum: 1, description: 'Its place among the movements of the write.' }),
@@ -208,7 +254,7 @@ export const listMovements = collection({
   query: Type.Object({
     location_id: Type.Optional(idIn('loc_', 'Only at this location; it must be granted.')),
     product_id: Type.Optional(productFilter),
-    reason: Type.Optional(oneOf(reasons, 'Only with this reason.')),
+    reason: Type.Optional(oneOf(movementReasons, 'Only with this reason.')),
     operation_id: Type.Optional(idIn('op_', 'Only of this operation.')),
     recorded_after: Type.Optional(Timestamp('Only recorded at or after this.')),
     recorded_before: Type.Optional(Timestamp('Only recorded before this.')),
@@ -263,14 +309,11 @@ export const adjustInventory = write({
     product_id: idIn('prod_', 'The product.'),
     location_id: idIn('loc_', 'The location; it must be granted.'),
     target_quantity: QuantityIn('What the quantity shall be.'),
-    reason: oneOf(reasons, reasonText),
+    reason: oneOf(adjustmentReasons, reasonText),
     expected_quantity: Type.Optional(
       nullable(QuantityIn('Refuse unless this is the current quantity.')),
     ),
-    note: Type.Optional(
-      nullable(text('text', { max: 500 }, 'Words for whoever reads the movement later.')),
-    ),
-    reference: Type.Optional(nullable(text('text', { max: 255 }, referenceText))),
+    ...remarksIn,
   }),
   data: Adjustment,
   problems: [

@@ -6,7 +6,6 @@ import type {
   CollectionEndpoint,
   Endpoint,
   MemberEndpoint,
-  Write,
   WriteEndpoint,
 } from '../contract/endpoint.ts';
 import { fetchSize, takePage } from '../contract/page.ts';
@@ -17,33 +16,19 @@ import type { Reader } from '../core/statement.ts';
 import { journalOf } from '../journal/known.ts';
 import { lastPositionAt } from '../journal/store.ts';
 import { productExists } from '../products/store.ts';
-import {
-  type Adjust,
-  type AdjustmentRow,
-  decideAdjustment,
-  type InventoryState,
-  type LevelRow,
-  levelKey,
-  type Movement,
-  type MovementRow,
-  type ProductRow,
-} from './adjust.ts';
+import { type AdjustmentRow, decideAdjustment } from './adjust.ts';
 import { isAsOf, type MomentQuery, momentFaults, pageAsOf } from './as-of.ts';
 import { listLevelsAsOf, listProductLevelsAsOf } from './as-of-store.ts';
 import * as contract from './contract.ts';
+import type { LevelRow, Movement, MovementRow, Stock } from './ledger.ts';
 import * as read from './read-store.ts';
 import * as store from './store.ts';
 
-const adjust: WriteEndpoint<
-  typeof contract.adjustInventory,
-  InventoryState,
-  AdjustmentRow,
-  Movement
-> = {
+const adjust: WriteEndpoint<typeof contract.adjustInventory, Stock, AdjustmentRow, Movement> = {
   contract: contract.adjustInventory,
-  load: loadAdjustments,
+  load: (writes) => store.loadStock(writes.map(({ body }) => body)),
   decide: decideAdjustment,
-  save: (changes) => [store.saveLevels(lastLevels(changes)), store.saveMovements(changes)],
+  save: store.saveMoved,
   find: read.findAdjustments,
   present: presentAdjustment,
 };
@@ -179,35 +164,20 @@ export const inventoryEndpoints: readonly Endpoint[] = [
   adjust,
 ];
 
-function loadAdjustments(writes: readonly Write<Adjust>[]) {
-  return {
-    statements: [
-      store.shareLocations(writes),
-      store.createLevels(writes),
-      store.lockLevels(writes),
-      store.findProducts(writes),
-    ],
-    state([locations = [], , levels = [], products = []]: readonly (readonly unknown[])[]) {
-      const active = (locations as { id: string; status: string }[]).filter(
-        ({ status }) => status === 'active',
-      );
-      return {
-        levels: new Map((levels as LevelRow[]).map((level) => [levelKey(level), level])),
-        products: new Map((products as ProductRow[]).map((product) => [product.id, product])),
-        activeLocations: new Set(active.map(({ id }) => id)),
-      };
-    },
-  };
-}
-
-/** Several movements of one level leave one row: the last. */
-function lastLevels(changes: readonly Movement[]): LevelRow[] {
-  return [...new Map(changes.map(({ level }) => [levelKey(level), level])).values()];
-}
-
-function locationsOf(principal: Principal): read.VisibleLocations {
+/** Where a caller sees stock. */
+export function locationsOf(principal: Principal): read.VisibleLocations {
   return principal.locations === 'all' ? null : principal.locations;
 }
+
+type ActorColumns = 'credential_id' | 'actor_name' | 'actor_kind' | 'application_id';
+
+/** Who recorded a row. */
+export const actorOf = (row: Pick<MovementRow, ActorColumns>) => ({
+  credential_id: row.credential_id,
+  name: row.actor_name,
+  kind: row.actor_kind,
+  application_id: row.application_id,
+});
 
 export function presentMovement(row: MovementRow): DataOf<typeof contract.getMovement> {
   return {
@@ -225,12 +195,7 @@ export function presentMovement(row: MovementRow): DataOf<typeof contract.getMov
     operation_id: row.operation_id,
     position: String(row.position),
     line: row.line,
-    actor: {
-      credential_id: row.credential_id,
-      name: row.actor_name,
-      kind: row.actor_kind,
-      application_id: row.application_id,
-    },
+    actor: actorOf(row),
     recorded_at: row.recorded_at,
   };
 }

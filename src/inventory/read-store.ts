@@ -5,7 +5,8 @@ import { type ByColumn, byColumn, rowsOf } from '../contract/columns.ts';
 import { lookupId } from '../core/id.ts';
 import type { GrantedLocationId, MerchantId } from '../core/principal.ts';
 import type { Statement } from '../core/statement.ts';
-import type { AdjustmentRow, LevelRow, MovementRow } from './adjust.ts';
+import type { AdjustmentRow } from './adjust.ts';
+import type { LevelRow, MovementRow } from './ledger.ts';
 
 export const movementColumns = `m.id, m.sequence, m.product_id, m.location_id, m.type, m.reason,
   m.quantity_before::text as quantity_before, m.quantity_delta::text as quantity_delta,
@@ -18,9 +19,9 @@ export const movementNames = [
   ...['credential_id', 'actor_kind', 'application_id', 'recorded_at'],
 ];
 
-/** What the credential of a movement is called. Sought by its key, as one of few. */
-const actorName = `(select c.name from credentials c
-  where c.merchant_id = $1 and c.id = m.credential_id limit 1) as actor_name`;
+/** What the credential of a row is called. Sought by its key, as one of few. */
+export const actorName = (row: string) => `(select c.name from credentials c
+  where c.merchant_id = $1 and c.id = ${row}.credential_id limit 1) as actor_name`;
 
 /** The same of a page: each credential once, because a page names few. */
 const actorNames = `(select json_object_agg(c.id, c.name) from credentials c
@@ -55,7 +56,7 @@ export function findAdjustments(
   return {
     name: 'find_adjustments',
     text: `
-      select ${movementColumns}, ${actorName}, v.quantity as level_quantity,
+      select ${movementColumns}, ${actorName('m')}, v.quantity as level_quantity,
         v.sequence as level_sequence, v.last_movement_id as level_last_movement_id,
         v.updated_at as level_updated_at
       from inventory_movements m
@@ -75,7 +76,7 @@ export function findMovements(
   return {
     name: 'find_movements',
     text: `
-      select ${movementColumns}, ${actorName} from inventory_movements m
+      select ${movementColumns}, ${actorName('m')} from inventory_movements m
       where m.merchant_id = $1 and m.id = any ($2)
         and ($3::text[] is null or m.location_id = any ($3))`,
     values: [merchant, ids.map(lookupId), locations],

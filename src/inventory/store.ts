@@ -2,22 +2,56 @@
 // locations, by (merchant, location); then level creation, then levels, both by (merchant, product,
 // location). Products are read without a lock, after the levels are locked.
 
-import type { Write } from '../contract/endpoint.ts';
+import type { Load } from '../contract/endpoint.ts';
 import { lookupId } from '../core/id.ts';
 import type { SetStatement } from '../core/statement.ts';
-import type { Adjust, LevelRow, Movement, ProductRow } from './adjust.ts';
+import {
+  type LevelRow,
+  levelKey,
+  type Movement,
+  type Pair,
+  type ProductRow,
+  type Stock,
+} from './ledger.ts';
+
+/** Locks and reads what deciding on these levels needs. */
+export function loadStock(pairs: readonly Pair[]): Load<Stock> {
+  return {
+    statements: [
+      shareLocations(pairs),
+      createLevels(pairs),
+      lockLevels(pairs),
+      findProducts(pairs),
+    ],
+    state([locations = [], , levels = [], products = []]) {
+      const active = (locations as { id: string; status: string }[]).filter(
+        ({ status }) => status === 'active',
+      );
+      return {
+        levels: new Map((levels as LevelRow[]).map((level) => [levelKey(level), level])),
+        products: new Map((products as ProductRow[]).map((product) => [product.id, product])),
+        activeLocations: new Set(active.map(({ id }) => id)),
+      };
+    },
+  };
+}
+
+/** Saves movements, and the levels as they leave them. */
+export function saveMoved(changes: readonly Movement[]) {
+  return [saveLevels(changes), saveMovements(changes)];
+}
 
 /** The levels that writes name. */
-function pairs(writes: readonly Write<Adjust>[]): object[] {
-  return writes.map(({ body }) => ({
-    product_id: lookupId(body.product_id),
-    location_id: lookupId(body.location_id),
+function pairsOf(pairs: readonly Pair[]): object[] {
+  return pairs.map((pair) => ({
+    product_id: lookupId(pair.product_id),
+    location_id: lookupId(pair.location_id),
   }));
 }
 
 /** Each ID once: batches often name one location. */
-function idsOf(writes: readonly Write<Adjust>[], field: 'product_id' | 'location_id') {
-  return [...new Set(writes.map(({ body }) => lookupId(body[field])))].map((id) => ({ id }));
+function idsOf(pairs: readonly Pair[], field: keyof Pair) {
+  return [...new Set(pairs.map((pair) => lookupId(pair[field])))].map((id) => ({ id }));
 }
 
 const asked = 'json_to_recordset($1) as a (merchant_id text, product_id text, location_id text)';
@@ -31,9 +65,7 @@ const askedIds =
  * too: a level that is made locks its location as well, in the order of levels, and a batch that
  * changes several locations waits in theirs.
  */
-export function shareLocations(
-  writes: readonly Write<Adjust>[],
-): SetStatement<{ id: string; status: string }> {
+function shareLocations(pairs: readonly Pair[]): SetStatement<{ id: string; status: string }> {
   return {
     name: 'share_locations',
     text: `
@@ -45,7 +77,7 @@ export function shareLocations(
         select l.merchant_id, l.id, l.status from locations l
         where l.merchant_id = a.merchant_id and l.id = a.id
         limit 1 for key share) l`,
-    records: idsOf(writes, 'location_id'),
+    records: idsOf(pairs, 'location_id'),
   };
 }
 
@@ -54,7 +86,7 @@ export function shareLocations(
  * takes a key share lock on the product, which a change of its status or unit waits for. What is
  * there already is left out first: nearly all of them, and the joins would cost 13 µs for each.
  */
-export function createLevels(writes: readonly Write<Adjust>[]): SetStatement {
+function createLevels(pairs: readonly Pair[]): SetStatement {
   return {
     name: 'create_levels',
     text: `
@@ -71,12 +103,12 @@ export function createLevels(writes: readonly Write<Adjust>[]): SetStatement {
       join locations l on l.merchant_id = a.merchant_id and l.id = a.location_id
       order by p.merchant_id, p.id, l.id
       on conflict do nothing`,
-    records: pairs(writes),
+    records: pairsOf(pairs),
   };
 }
 
 /** Locks the levels, in order, and reads them as they are once locked. */
-export function lockLevels(writes: readonly Write<Adjust>[]): SetStatement<LevelRow> {
+function lockLevels(pairs: readonly Pair[]): SetStatement<LevelRow> {
   return {
     name: 'lock_levels',
     text: `
@@ -87,22 +119,25 @@ export function lockLevels(writes: readonly Write<Adjust>[]): SetStatement<Level
         select a.merchant_id, a.product_id, a.location_id from ${asked})
       order by v.merchant_id, v.product_id, v.location_id
       for no key update of v`,
-    records: pairs(writes),
+    records: pairsOf(pairs),
   };
 }
 
-export function findProducts(writes: readonly Write<Adjust>[]): SetStatement<ProductRow> {
+function findProducts(pairs: readonly Pair[]): SetStatement<ProductRow> {
   return {
-    name: 'find_products_to_adjust',
+    name: 'find_products_to_move',
     text: `
       select p.merchant_id, p.id, p.status, p.inventory_tracked, p.unit_precision
       from products p where (p.merchant_id, p.id) in ${askedIds}`,
-    records: idsOf(writes, 'product_id'),
+    records: idsOf(pairs, 'product_id'),
   };
 }
 
-/** Levels go first: the database refuses a movement beyond its level. */
-export function saveLevels(levels: readonly LevelRow[]): SetStatement {
+/**
+ * Levels go first: the database refuses a movement beyond its level. Several movements of one level
+ * leave one row: the last.
+ */
+function saveLevels(changes: readonly Movement[]): SetStatement {
   return {
     name: 'save_levels',
     text: `
@@ -114,11 +149,11 @@ export function saveLevels(levels: readonly LevelRow[]): SetStatement {
       join journal j on j.merchant_id = s.merchant_id
       where v.merchant_id = s.merchant_id and v.product_id = s.product_id
         and v.location_id = s.location_id`,
-    records: levels,
+    records: [...new Map(changes.map(({ level }) => [levelKey(level), level])).values()],
   };
 }
 
-export function saveMovements(changes: readonly Movement[]): SetStatement {
+function saveMovements(changes: readonly Movement[]): SetStatement {
   return {
     name: 'save_movements',
     text: `

@@ -126,6 +126,8 @@ const movementDifferences = `
     f.expected
   from (
     select w.*, o.type || ' ' || o.status as operation, o.resource_id,
+      coalesce(o.status <> 'succeeded' or o.type not in ('inventory.adjust', 'inventory.transfer'),
+        true) as is_without_operation,
       coalesce(w.previous_sequence, 0) + 1 as due_sequence,
       coalesce(w.previous_after, 0) as due_before,
       w.quantity_before + w.quantity_delta as due_after,
@@ -135,7 +137,7 @@ const movementDifferences = `
         where v.merchant_id = $1 and v.product_id = w.product_id and v.location_id = w.location_id)
         as is_without_level,
       w.line < 1 or w.line > o.movements as is_no_line, o.movements,
-      w.line = 1 and o.resource_id <> w.id as is_not_named,
+      w.line = 1 and o.type = 'inventory.adjust' and o.resource_id <> w.id as is_not_named,
       w.position <> o.position or w.recorded_at <> o.created_at as is_elsewhere,
       o.position as due_position
     from walked w
@@ -157,8 +159,7 @@ const movementDifferences = `
     ('time_order', j.recorded_at < j.previous_recorded_at, j.recorded_at::text,
       j.previous_recorded_at::text),
     ('movement_without_level', j.is_without_level, null, null),
-    ('movement_without_operation', j.operation is distinct from 'inventory.adjust succeeded',
-      coalesce(j.operation, 'none'), null),
+    ('movement_without_operation', j.is_without_operation, coalesce(j.operation, 'none'), null),
     ('line_out_of_range', j.is_no_line, j.line::text, j.movements::text),
     ('operation_names_another', j.is_not_named, j.resource_id, null),
     ('position_differs', j.is_elsewhere, j.position::text, j.due_position::text)
@@ -166,8 +167,7 @@ const movementDifferences = `
   where f.is_found and (j.sequence <> j.due_sequence or j.quantity_before <> j.due_before
     or j.quantity_after <> j.due_after or j.quantity_delta = 0 or j.is_out_of_range
     or j.id <= j.previous_id or j.recorded_at < j.previous_recorded_at or j.is_without_level
-    or j.operation is distinct from 'inventory.adjust succeeded' or j.is_no_line or j.is_not_named
-    or j.is_elsewhere)
+    or j.is_without_operation or j.is_no_line or j.is_not_named or j.is_elsewhere)
   union all
   select 'quantity_not_sum', t.product_id, t.location_id, null, null, v.quantity::text,
     t.total::text

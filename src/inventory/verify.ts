@@ -221,7 +221,7 @@ function messageOf({ kind, found, expected }: DifferenceRow): string {
     quantity_out_of_range: `the movement ends at ${found}, which no quantity may be`,
     id_order: `the movement sorts before its predecessor ${expected}`,
     time_order: `the movement was recorded at ${found}, its predecessor at ${expected}`,
-    movement_without_operation: `the movement has no succeeded adjustment (${found})`,
+    movement_without_operation: `the movement has no succeeded write to the ledger (${found})`,
     line_out_of_range: `the movement is line ${found} of an operation that says it has ${expected}`,
     operation_names_another: `the operation of the movement names ${found} instead`,
     operation_movements_differ: `the operation says it has ${expected} movements, and has ${found}`,

@@ -142,7 +142,8 @@ export class Dispatcher {
     return new Promise((resolve, reject) => {
       const settle = (result: Performed | Problem) =>
         result instanceof Problem ? reject(result) : resolve(result);
-      this.#queue.add(write.merchant, write.endpoint.contract.name, { write, settle });
+      const { name } = write.endpoint.contract;
+      this.#queue.add(write.merchant, name, { write, settle }, write.lines);
       this.#startWorkers();
     });
   }
@@ -182,7 +183,9 @@ export class Dispatcher {
       const { merchant, endpoint } = write;
       const one = byWrite.get(write);
       if (one === undefined) return;
-      if (result === 'alone') return this.#queue.addAlone(merchant, endpoint.contract.name, one);
+      if (result === 'alone') {
+        return this.#queue.addAlone(merchant, endpoint.contract.name, one, write.lines);
+      }
       if (!(result instanceof Problem)) {
         const { position } = result.operation;
         if (position !== null) this.#options.onChange?.(merchant, position);

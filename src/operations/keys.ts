@@ -23,7 +23,7 @@ export function findOperations(writes: readonly Write[]): Statement<Operation> {
     text: `
       select o.merchant_id, o.id, o.credential_id, o.type, o.key_hash, o.fingerprint, o.status,
         o.resource_id, o.created, o.movements, o.position, o.error_code, o.error_details,
-        o.location_id, o.request_id, o.created_at,
+        o.location_id, o.to_location_id, o.request_id, o.notices, o.created_at,
         (select j.id from journals j where j.merchant_id = o.merchant_id) as journal
       from json_to_recordset($1)
         as a (merchant_id text, credential_id text, type text, key_hash bytea)
@@ -63,7 +63,9 @@ export function operationOf(
     error_code: isDone ? null : decision.code,
     error_details: isDone ? null : decision.details,
     location_id: write.locationId ?? null,
+    to_location_id: write.toLocationId ?? null,
     request_id: write.requestId,
+    notices: (isDone ? decision.notices : undefined) ?? null,
     created_at: pendingTime,
   };
 }
@@ -80,10 +82,11 @@ export function bindKeys(operations: readonly Omit<Operation, 'journal'>[]): Set
     text: `
       insert into operations (merchant_id, id, credential_id, type, key_hash, fingerprint,
         fingerprint_version, status, resource_id, created, movements, position, error_code,
-        error_details, location_id, request_id, created_at)
+        error_details, location_id, to_location_id, request_id, notices, created_at)
       select s.merchant_id, s.id, s.credential_id, s.type, s.key_hash, s.fingerprint,
         s.fingerprint_version, s.status, s.resource_id, s.created, s.movements,
-        j.last + s.position, s.error_code, s.error_details, s.location_id, s.request_id, j.moment
+        j.last + s.position, s.error_code, s.error_details, s.location_id, s.to_location_id,
+        s.request_id, s.notices, j.moment
       from json_populate_recordset(null::operations, $1) s
       join journal j on j.merchant_id = s.merchant_id
       order by s.merchant_id, s.credential_id, s.type, s.key_hash`,

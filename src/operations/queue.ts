@@ -1,20 +1,35 @@
-// Which writes run next. They wait in one group per merchant and operation type. A batch is of one
-// type: it begins with the oldest group, and groups of other merchants with the same type fill it
-// up, so that merchants are served alternately. No merchant holds more than half of the workers. A
-// merchant whose writes made a shared batch wait for a lock gets batches of its own until one of
-// them succeeds.
+// Which writes run next. They wait in one group per merchant and operation type. A batch begins
+// with the oldest group, and groups of other merchants with its type fill it up, each as far as its
+// share of writes and of lines goes. No merchant holds more than half of the workers. A merchant
+// whose writes made a shared batch wait for a lock gets batches of its own until one succeeds.
 
 import { limits } from '../core/limits.ts';
 import { overloaded } from '../core/problem.ts';
+
+interface Waiting<Item> {
+  readonly item: Item;
+  readonly lines: number;
+}
+
+/** So many writes, with so many lines. */
+interface Load {
+  readonly writes: number;
+  readonly lines: number;
+}
+
+const nothing: Load = { writes: 0, lines: 0 };
+const atMost: Load = { writes: limits.batchWritesMax, lines: limits.batchLinesMax };
 
 interface Group<Item> {
   readonly name: string;
   readonly merchant: string;
   readonly type: string;
-  readonly waiting: Item[];
+  readonly waiting: Waiting<Item>[];
+  /** Of all that wait. */
+  lines: number;
   /** When items were last taken from it; at first, when it began. */
   takenAt: number;
-  /** Milliseconds per item taken, a moving average. */
+  /** Milliseconds per line taken, a moving average. */
   pace: number;
 }
 
@@ -29,7 +44,7 @@ export class FairQueue<Item> {
   /** Groups in which writes wait, in the order in which they are served. */
   readonly #groups = new Map<string, Group<Item>>();
   readonly #running = new Map<string, number>();
-  readonly #queuedBy = new Map<string, number>();
+  readonly #queuedBy = new Map<string, Load>();
   readonly #alone = new Set<string>();
   readonly #runningPerMerchantMax: number;
   #queued = 0;
@@ -46,26 +61,25 @@ export class FairQueue<Item> {
    * Adds an item at the end of its group.
    * @throws Problem service_unavailable when the group is longer than can be served in time.
    */
-  add(merchant: string, type: string, item: Item): void {
-    const queuedBy = this.#queuedBy.get(merchant) ?? 0;
+  add(merchant: string, type: string, item: Item, lines = 1): void {
+    const { writes, lines: before } = this.#queuedBy.get(merchant) ?? nothing;
     const now = performance.now();
     if (
       this.#queued >= limits.queuedTotalMax ||
-      queuedBy >= limits.queuedPerMerchantMax ||
-      (queuedBy >= limits.queuedPerMerchantMin &&
+      writes >= limits.queuedPerMerchantMax ||
+      before >= limits.queuedLinesPerMerchantMax ||
+      (writes >= limits.queuedPerMerchantMin &&
         this.#waitIn(nameOf(merchant, type), now) > limits.queueWaitMax)
     ) {
       throw overloaded();
     }
-    this.#groupOf(merchant, type, now).waiting.push(item);
-    this.#count(merchant, 1);
+    this.#wait(merchant, type, { item, lines });
   }
 
   /** Adds an item again whose batch of several merchants timed out: it runs without the others. */
-  addAlone(merchant: string, type: string, item: Item): void {
+  addAlone(merchant: string, type: string, item: Item, lines = 1): void {
     this.#alone.add(merchant);
-    this.#groupOf(merchant, type, performance.now()).waiting.push(item);
-    this.#count(merchant, 1);
+    this.#wait(merchant, type, { item, lines });
   }
 
   /** A batch of the merchant has succeeded: it may share batches again. */
@@ -83,40 +97,60 @@ export class FairQueue<Item> {
       ? []
       : others.filter(({ type, merchant }) => type === first.type && !this.#alone.has(merchant));
     const groups = [first, ...sharers];
-    const items: Item[] = [];
+    const taken: Waiting<Item>[] = [];
     const merchants = new Set<string>();
     // Each gets its share of the room that is left; what some do not need is for the others.
     for (const [index, group] of groups.slice(0, limits.batchWritesMax).entries()) {
-      const room = limits.batchWritesMax - items.length;
-      const share = Math.ceil(room / (groups.length - index));
-      items.push(...this.#takeFrom(group, share));
-      merchants.add(group.merchant);
+      const share = shareOf(roomBeside(taken), groups.length - index);
+      // Whoever is first is served, however long the write.
+      const some = this.#takeFrom(group, share, index === 0);
+      if (some.length > 0) merchants.add(group.merchant);
+      taken.push(...some);
     }
     for (const group of groups) {
-      items.push(...this.#takeFrom(group, limits.batchWritesMax - items.length));
-      if (items.length === limits.batchWritesMax) break;
+      const some = this.#takeFrom(group, roomBeside(taken), false);
+      if (some.length > 0) merchants.add(group.merchant);
+      taken.push(...some);
     }
     for (const merchant of merchants) adjust(this.#running, merchant, 1);
     const done = () => {
       for (const merchant of merchants) adjust(this.#running, merchant, -1);
     };
-    return { items, done };
+    return { items: taken.map(({ item }) => item), done };
   }
 
-  /** What is left in the group is served after the other groups. */
-  #takeFrom(group: Group<Item>, most: number): Item[] {
-    const items = group.waiting.splice(0, most);
-    if (items.length === 0) return items;
-    notePace(group, items.length);
+  /** As many as there is room for. What is left in the group is served after the other groups. */
+  #takeFrom(group: Group<Item>, room: Load, isFirst: boolean): Waiting<Item>[] {
+    const least = isFirst ? 1 : 0;
+    let { lines } = nothing;
+    const end = group.waiting.findIndex((one, index) => {
+      lines += one.lines;
+      return index >= least && (index >= room.writes || lines > room.lines);
+    });
+    const taken = group.waiting.splice(0, end < 0 ? group.waiting.length : end);
+    if (taken.length === 0) return taken;
+    const load = loadOf(taken);
+    notePace(group, load.lines);
+    group.lines -= load.lines;
     this.#groups.delete(group.name);
     if (group.waiting.length > 0) this.#groups.set(group.name, group);
-    this.#count(group.merchant, -items.length);
-    return items;
+    this.#count(group.merchant, { writes: -load.writes, lines: -load.lines });
+    return taken;
   }
 
-  #count(merchant: string, by: number): void {
-    this.#queued += by;
-    adjust(this.#queuedBy, merchant, by);
+  #wait(merchant: string, type: string, one: Waiting<Item>): void {
+    const group = this.#groupOf(merchant, type, performance.now());
+    group.waiting.push(one);
+    group.lines += one.lines;
+    this.#count(merchant, { writes: 1, lines: one.lines });
+  }
+
+  #count(merchant: string, by: Load): void {
+    this.#queued += by.writes;
+    const before = this.#queuedBy.get(merchant) ?? nothing;
+    const after = { writes: before.writes + by.writes, lines: before.lines + by.lines };
+    if (after.writes === 0) this.#queuedBy.delete(merchant);
+    else this.#queuedBy.set(merchant, after);
   }
 
   /** How long a new item will wait (ms): by the group's pace, or by how long nothing was taken. */
@@ -124,14 +158,14 @@ export class FairQueue<Item> {
     const group = this.#groups.get(name);
     if (group === undefined) return 0;
     const atOnce = this.#runningPerMerchantMax * limits.batchWritesMax;
-    return group.waiting.length * Math.max(group.pace, (now - group.takenAt) / atOnce);
+    return group.lines * Math.max(group.pace, (now - group.takenAt) / atOnce);
   }
 
   #groupOf(merchant: string, type: string, now: number): Group<Item> {
     const name = nameOf(merchant, type);
     let group = this.#groups.get(name);
     if (group === undefined) {
-      group = { name, merchant, type, waiting: [], takenAt: now, pace: 0 };
+      group = { name, merchant, type, waiting: [], lines: 0, takenAt: now, pace: 0 };
       this.#groups.set(name, group);
     }
     return group;
@@ -140,6 +174,22 @@ export class FairQueue<Item> {
 
 function nameOf(merchant: string, type: string): string {
   return `${merchant} ${type}`;
+}
+
+function loadOf(waiting: readonly Waiting<unknown>[]): Load {
+  return {
+    writes: waiting.length,
+    lines: waiting.reduce((sum, { lines }) => sum + lines, 0),
+  };
+}
+
+function roomBeside(taken: readonly Waiting<unknown>[]): Load {
+  const { writes, lines } = loadOf(taken);
+  return { writes: atMost.writes - writes, lines: atMost.lines - lines };
+}
+
+function shareOf({ writes, lines }: Load, sharers: number): Load {
+  return { writes: Math.ceil(writes / sharers), lines: Math.ceil(lines / sharers) };
 }
 
 function notePace(group: Group<unknown>, taken: number): void {

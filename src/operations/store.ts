@@ -21,7 +21,14 @@ export interface Visibility {
 /** What an endpoint shows of an operation: neither its key nor its fingerprint. */
 export type ShownOperation = Omit<
   Operation,
-  'merchant_id' | 'key_hash' | 'fingerprint' | 'created' | 'movements' | 'journal'
+  | 'merchant_id'
+  | 'key_hash'
+  | 'fingerprint'
+  | 'created'
+  | 'movements'
+  | 'to_location_id'
+  | 'notices'
+  | 'journal'
 > & {
   /** Of its credential, as it is now. */
   readonly name: string;
@@ -55,7 +62,8 @@ const location = `case o.type when 'locations.create' then o.resource_id
 /** By the parameters that hold the types and the locations of what is visible. */
 const isVisible = (types: string, locations: string) => `(
   o.credential_id = $2 or o.type = any (${types}) and (${locations}::text[] is null
-    or ${location} is null or ${location} = any (${locations})))`;
+    or ${location} is null or ${location} = any (${locations})
+      and (o.to_location_id is null or o.to_location_id = any (${locations}))))`;
 
 export function findOperations(may: Visibility, ids: readonly string[]): Statement<ShownOperation> {
   return {

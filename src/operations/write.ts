@@ -1,6 +1,7 @@
 // From what was asked to a Write. The body is parsed and compared as a whole, whether or not it
 // may be written: a request whose key is bound is a replay or 409, whatever its fields say.
 
+import { locationMembers } from '../contract/contract.ts';
 import type { AnyWriteEndpoint, Write } from '../contract/endpoint.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { BodyParser } from '../contract/parse.ts';
@@ -32,7 +33,8 @@ export function writeOf(
   // Whether or not the body repeats the ID, it is the same request.
   const sent = externalId === undefined ? asked.body : { external_id: externalId, ...asked.body };
   const { body, faults } = parsed(endpoint, sent);
-  const named = typeof body.location_id === 'string' ? body.location_id : undefined;
+  const [named, other] = locationMembers.flatMap((name) => textIn(body, name));
+  const isLocation = contract.resource.noun === 'location' && id !== '';
   return {
     endpoint,
     merchant: principal.merchant,
@@ -54,10 +56,17 @@ export function writeOf(
       body: { ...sent, ...body },
     }),
     operationId: mintId('op_'),
-    locationId: contract.resource.noun === 'location' && id !== '' ? id : named,
+    locationId: isLocation ? id : named,
+    toLocationId: other,
+    lines: Array.isArray(body.lines) ? Math.max(1, body.lines.length) : 1,
     requestId,
     deadline,
   };
+}
+
+function textIn(body: Readonly<Record<string, unknown>>, name: string): string[] {
+  const value = body[name];
+  return typeof value === 'string' ? [value] : [];
 }
 
 /** What a body means, and what is wrong with it. */

@@ -107,6 +107,8 @@ function writeOf({ type, key, id = '', externalId, body }: Order, owner: GivenCr
     fingerprint: fingerprint(key, { type, id, externalId, ifMatch, body }),
     operationId: mintId('op_'),
     locationId: undefined,
+    toLocationId: undefined,
+    lines: 1,
     requestId: mintId('req_'),
     deadline: performance.now() + limits.requestDeadline,
   };

@@ -23,7 +23,7 @@ export const receiver = 'receiver.invalid';
 
 const paused = { url: `https://${receiver}/hook`, status: 'paused' };
 const ownWebhook = { path: '/webhooks', body: paused };
-const someWebhook = (shop: TestMerchant) => firstOf(shop.others.webhooks);
+const someWebhook = (shop: TestMerchant) => firstOf(shop.others.webhook);
 const allReads = ['customers.read', 'products.read', 'locations.read', 'inventory.read'] as const;
 
 export const examples: Readonly<Record<string, Example>> = {
@@ -84,6 +84,16 @@ export const examples: Readonly<Record<string, Example>> = {
       note: `Count ${n}`,
     }),
   },
+  'inventory.transfer': {
+    body: (shop, n) => ({
+      to_location_id: firstOf(shop.locations),
+      reason: 'receipt',
+      lines: [{ product_id: firstOf(shop.products), quantity: `${n}` }],
+      note: `Delivery ${n}`,
+    }),
+  },
+  'inventory.transfers.list': {},
+  'inventory.transfers.get': { id: (shop) => firstOf(shop.others.inventory_transfer) },
   'webhooks.create': { body: (_, n) => ({ ...paused, description: `Webhook ${n}` }) },
   'webhooks.update': {
     id: someWebhook,

@@ -2,42 +2,8 @@
 // tests send every request that the contracts allow for and compare; nothing here is computed from
 // a contract, so a contract that changes its scope, its path or what it takes has to change here.
 
-import type { Scope } from '../../src/core/principal.ts';
-
-/** A status with its error code; `none`: a list without entries. */
-export type Outcome =
-  | '200'
-  | '200 none'
-  | '201'
-  | '400 invalid_cursor'
-  | '403 location_not_granted'
-  | '404 not_found'
-  | '422 product_not_found';
-
-export interface Row {
-  /** Below /api/v1. */
-  readonly route: string;
-  readonly scope: Scope | null;
-  /** The valid request, by a credential with all scopes and all locations. */
-  readonly ok: '200' | '201';
-  /** With the scope of the route any of these sets shows what others did. */
-  readonly shown?: { readonly withAny: readonly (readonly Scope[])[]; readonly otherwise: Outcome };
-  /** The same request by a credential with the location it is about, another one, or none. */
-  readonly granted: { readonly asked: Outcome; readonly another: Outcome; readonly none: Outcome };
-  /** It shows what is at the granted locations, and at no other. */
-  readonly showsGranted?: true;
-  /**
-   * What belongs to another merchant, in each place of the request that can name it. An ID that
-   * nobody has is answered in the same words. 20x: the names of merchants do not meet.
-   */
-  readonly foreign: Readonly<Record<string, Outcome>>;
-}
-
-const key = 'header.idempotency-key';
-const everywhere = (ok: '200' | '201') => ({ asked: ok, another: ok, none: ok }) as const;
-const asked = (ok: '200' | '201', otherwise: Outcome) =>
-  ({ asked: ok, another: otherwise, none: otherwise }) as const;
-const cursor = { 'query.cursor': '400 invalid_cursor' } as const;
+import { asked, cursor, everywhere, key, type Row } from './matrix-row.ts';
+import { stockRows } from './matrix-stock.ts';
 
 /** What webhooks of a credential with all scopes are sent. */
 const everyRead = ['customers.read', 'products.read', 'locations.read', 'inventory.read'] as const;
@@ -198,49 +164,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     granted: asked('200', '404 not_found'),
     foreign: { path: '404 not_found' },
   },
-  'inventory.levels.list': {
-    route: 'GET /inventory/levels',
-    scope: 'inventory.read',
-    ok: '200',
-    granted: asked('200', '403 location_not_granted'),
-    showsGranted: true,
-    foreign: {
-      'query.location_id': '403 location_not_granted',
-      'query.product_id': '200 none',
-      ...cursor,
-    },
-  },
-  'inventory.movements.list': {
-    route: 'GET /inventory/movements',
-    scope: 'inventory.read',
-    ok: '200',
-    granted: { asked: '200', another: '200', none: '200 none' },
-    showsGranted: true,
-    foreign: {
-      'query.location_id': '403 location_not_granted',
-      'query.product_id': '200 none',
-      'query.operation_id': '200 none',
-      ...cursor,
-    },
-  },
-  'inventory.movements.get': {
-    route: 'GET /inventory/movements/{id}',
-    scope: 'inventory.read',
-    ok: '200',
-    granted: asked('200', '404 not_found'),
-    foreign: { path: '404 not_found' },
-  },
-  'inventory.adjust': {
-    route: 'POST /inventory/adjustments',
-    scope: 'inventory.write',
-    ok: '201',
-    granted: asked('201', '403 location_not_granted'),
-    foreign: {
-      'body.location_id': '403 location_not_granted',
-      'body.product_id': '422 product_not_found',
-      [key]: '201',
-    },
-  },
+  ...stockRows,
   'webhooks.create': {
     route: 'POST /webhooks',
     scope: 'webhooks.write',

@@ -18,7 +18,7 @@ export interface TestMerchant {
   readonly operations: readonly string[];
   /** The ID of its journal. */
   readonly journal: string;
-  /** The records of every other resource, by its name. */
+  /** Those of every other resource, by its noun. */
   readonly others: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -62,15 +62,15 @@ export async function createTestMerchant(
       create('/inventory/adjustments', { ...pair, target_quantity: '5', reason: 'correction' }),
     ),
   );
-  const known = ['customers', 'products', 'locations', 'inventory'];
+  const known = ['customer', 'product', 'location', 'inventory_movement'];
   const records = { customers, products, locations, movements, operations };
   const shop = { merchant, api, token, journal, ...records };
   const others: Record<string, readonly string[]> = {};
-  for (const { name } of resources.filter((one) => !known.includes(one.name))) {
-    const { body } = examples[`${name}.create`] ?? {};
-    if (body !== undefined) {
-      others[name] = await three((n) => create(`/${name}`, body({ ...shop, others }, -n)));
-    }
+  for (const { noun, path, operationTypes } of resources) {
+    const { body } = examples[operationTypes[0] ?? ''] ?? {};
+    if (body === undefined || known.includes(noun)) continue;
+    const list = path.replace('/{id}', '');
+    others[noun] = await three((n) => create(list, body({ ...shop, others }, 10 - n)));
   }
   return { ...shop, others };
 }

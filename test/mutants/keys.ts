@@ -89,7 +89,7 @@ export const keyMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/operations/write.ts',
-        from: 'body: { ...asked.body, ...body },',
+        from: 'body: { ...sent, ...body },',
         to: 'body: JSON.stringify(asked.body),',
       },
     ],
@@ -118,7 +118,7 @@ export const keyMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/operations/write.ts',
-        from: 'body: { ...asked.body, ...body },',
+        from: 'body: { ...sent, ...body },',
         to: 'body,',
       },
     ],
@@ -261,10 +261,8 @@ import { limits } from '../core/limits.ts';`,
     edits: [
       {
         file: dispatch,
-        from:
-          "if (result === 'alone') return " +
-          'this.#queue.addAlone(merchant, endpoint.contract.name, one);',
-        to: "if (result === 'alone') return;",
+        from: 'return this.#queue.addAlone(merchant, endpoint.contract.name, one, write.lines);',
+        to: 'return;',
       },
     ],
     suites: [schedules],

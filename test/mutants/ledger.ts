@@ -2,7 +2,7 @@
 
 import type { Mutant } from './mutant.ts';
 
-const adjust = 'src/inventory/adjust.ts';
+const ledger = 'src/inventory/ledger.ts';
 const batch = 'src/operations/batch.ts';
 const role = 'src/database/role.ts';
 const foundation = 'db/migrations/0001_foundation.sql';
@@ -43,9 +43,9 @@ const levels: readonly Mutant[] = [
         to: '',
       },
       {
-        file: adjust,
-        from: 'quantity_delta: subtract(body.target_quantity, current),',
-        to: "quantity_delta: subtract(body.target_quantity, subtract(current, '1')),",
+        file: ledger,
+        from: 'quantity_delta: subtract(quantity_after, before),',
+        to: "quantity_delta: subtract(quantity_after, subtract(before, '1')),",
       },
     ],
     suites: [rules, 'src/inventory/reads.test.ts', batches],
@@ -61,12 +61,12 @@ const levels: readonly Mutant[] = [
         to: '',
       },
       {
-        file: adjust,
-        from: `quantity_before: current,
-      quantity_delta: subtract(body.target_quantity, current),`,
-        to: `quantity_before: sequence === 1 ? current : subtract(current, '-1'),
-      quantity_delta: subtract(body.target_quantity,
-        sequence === 1 ? current : subtract(current, '-1')),`,
+        file: ledger,
+        from: `quantity_before: before,
+    quantity_delta: subtract(quantity_after, before),`,
+        to: `quantity_before: sequence === 1 ? before : subtract(before, '-1'),
+    quantity_delta: subtract(quantity_after,
+        sequence === 1 ? before : subtract(before, '-1')),`,
       },
     ],
     suites: [rules, 'src/inventory/reads.test.ts', batches],
@@ -89,7 +89,7 @@ const lines: readonly Mutant[] = [
   {
     name: 'line-beyond-its-operation',
     breaks: 'an operation may have more movements than it says',
-    edits: [{ file: foundation, from: ' or o.movements < a.line', to: '' }],
+    edits: [{ file: foundation, from: 'or o.movements < a.line or', to: 'or' }],
     suites: [guards],
   },
   {
@@ -101,13 +101,27 @@ const lines: readonly Mutant[] = [
   {
     name: 'movement-of-what-moves-nothing',
     breaks: 'any type of operation may have movements',
-    edits: [{ file: foundation, from: " or o.type not in ('inventory.adjust')", to: '' }],
+    edits: [
+      {
+        file: foundation,
+        from: " or o.type not in ('inventory.adjust', 'inventory.transfer')",
+        to: '',
+      },
+    ],
     suites: [guards],
   },
   {
     name: 'first-line-not-named',
     breaks: 'an adjustment answers with a movement that is not its own',
-    edits: [{ file: foundation, from: ' or (a.line = 1 and o.resource_id <> a.id)', to: '' }],
+    edits: [
+      {
+        file: foundation,
+        from:
+          "\n          or (o.type = 'inventory.adjust' and a.line = 1 " +
+          'and o.resource_id <> a.id)',
+        to: '',
+      },
+    ],
     suites: [guards],
   },
 ];

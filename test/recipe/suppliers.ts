@@ -124,7 +124,7 @@ export const supplierEndpoints = recordEndpoints(contract.suppliers, contract);
 const examples = `
   'suppliers.create': { body: (_, n) => ({ name: \`Mill \${n}\`, external_id: \`M-\${n}\` }) },
   'suppliers.update': {
-    id: (shop) => firstOf(shop.others.suppliers),
+    id: (shop) => firstOf(shop.others.supplier),
     body: (_, n) => ({ name: \`Mill \${n}\` }),
   },
   'suppliers.upsert': {
@@ -132,7 +132,7 @@ const examples = `
     body: (_, n) => ({ name: \`Mill \${n}\` }),
   },
   'suppliers.list': {},
-  'suppliers.get': { id: (shop) => firstOf(shop.others.suppliers) },`;
+  'suppliers.get': { id: (shop) => firstOf(shop.others.supplier) },`;
 
 const matrix = `
   'suppliers.create': {

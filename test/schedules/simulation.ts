@@ -163,6 +163,8 @@ export class Simulation {
       fingerprint: fingerprintOf(asked),
       operationId,
       locationId: undefined,
+      toLocationId: undefined,
+      lines: 1,
       requestId: `req of ${operationId}`,
       deadline: performance.now() + limits.requestDeadline,
     };

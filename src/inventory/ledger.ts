@@ -1,0 +1,213 @@
+// What the ledger is made of, and its one step: a movement of a level. Whatever decides on stock
+// works on locked levels, and later writes of the same batch see them as earlier ones leave them.
+
+import type { Place, Refusal, Write } from '../contract/endpoint.ts';
+import {
+  canonicalQuantity,
+  decimalPlaces,
+  type Quantity,
+  subtract,
+  zero,
+} from '../core/decimal.ts';
+import { mintIdAfter } from '../core/id.ts';
+import type { CredentialKind } from '../core/principal.ts';
+import { type Detail, type ProblemCode, problemKinds } from '../core/problem.ts';
+import type { MovementReason, MovementType } from './contract.ts';
+
+/** A product at a location. */
+export interface Pair {
+  readonly product_id: string;
+  readonly location_id: string;
+}
+
+export interface LevelRow extends Pair {
+  readonly quantity: string;
+  /** 0 for a pair that never moved. */
+  readonly sequence: number;
+  readonly last_movement_id: string | null;
+  /** Of its first movement. */
+  readonly first_position: number | null;
+  readonly updated_at: string | null;
+}
+
+export interface ProductRow {
+  readonly id: string;
+  readonly status: string;
+  readonly inventory_tracked: boolean;
+  readonly unit_precision: number;
+}
+
+/** What writes to the ledger are decided on. Levels are the batch's own working copy. */
+export interface Stock {
+  readonly levels: Map<string, LevelRow>;
+  readonly products: ReadonlyMap<string, ProductRow>;
+  readonly activeLocations: ReadonlySet<string>;
+}
+
+export interface MovementRow {
+  readonly id: string;
+  readonly sequence: number;
+  readonly product_id: string;
+  readonly location_id: string;
+  readonly type: MovementType;
+  readonly reason: MovementReason;
+  readonly quantity_before: string;
+  readonly quantity_delta: string;
+  readonly quantity_after: string;
+  readonly note: string | null;
+  readonly reference: string | null;
+  readonly operation_id: string;
+  /** That of its operation in the journal. */
+  readonly position: number;
+  /** Its place among the movements of its operation, from 1 on. */
+  readonly line: number;
+  readonly credential_id: string;
+  /** Of the credential, as it is now: no column of the movement. */
+  readonly actor_name: string;
+  readonly actor_kind: CredentialKind;
+  readonly application_id: string | null;
+  readonly recorded_at: string;
+}
+
+/** A movement to save, with the level as it leaves it. */
+export interface Movement {
+  readonly movement: MovementRow;
+  readonly level: LevelRow;
+}
+
+/** What a movement does, and why. */
+export interface Move extends Pair {
+  readonly type: MovementType;
+  readonly reason: MovementReason;
+  readonly quantity_after: Quantity;
+  readonly note: string | null;
+  readonly reference: string | null;
+  /** Its place among the movements of its operation, from 1 on. */
+  readonly line: number;
+}
+
+export const levelKey = (pair: Pair): string => `${pair.product_id} ${pair.location_id}`;
+
+function levelOf({ levels }: Stock, pair: Pair): LevelRow {
+  return levels.get(levelKey(pair)) ?? neverMoved(pair);
+}
+
+/** What is on hand. */
+export function quantityOf(stock: Stock, pair: Pair): Quantity {
+  return canonicalQuantity(levelOf(stock, pair).quantity);
+}
+
+/**
+ * The next movement of a level, noted in `stock`. IDs never go back within a level, whatever the
+ * clocks of the processes say, so that the order of IDs is the order of sequences.
+ */
+export function move(stock: Stock, write: Write, place: Place, asked: Move): Movement {
+  const level = levelOf(stock, asked);
+  const before = canonicalQuantity(level.quantity);
+  const { quantity_after, product_id, location_id } = asked;
+  const id = mintIdAfter('imv_', level.last_movement_id ?? undefined);
+  const sequence = level.sequence + 1;
+  const { actor } = write;
+  const movement: MovementRow = {
+    id,
+    sequence,
+    product_id,
+    location_id,
+    type: asked.type,
+    reason: asked.reason,
+    quantity_before: before,
+    quantity_delta: subtract(quantity_after, before),
+    quantity_after,
+    note: asked.note,
+    reference: asked.reference,
+    operation_id: write.operationId,
+    position: place.position,
+    line: asked.line,
+    credential_id: actor.credential_id,
+    actor_name: actor.name,
+    actor_kind: actor.kind,
+    application_id: actor.application_id,
+    recorded_at: place.time,
+  };
+  const moved: LevelRow = {
+    product_id,
+    location_id,
+    quantity: quantity_after,
+    sequence,
+    last_movement_id: id,
+    first_position: level.first_position ?? place.position,
+    updated_at: place.time,
+  };
+  stock.levels.set(levelKey(asked), moved);
+  return { movement, level: moved };
+}
+
+/** Why a product cannot move. `field` names it. */
+export function productFault(
+  product: ProductRow | undefined,
+  field: string,
+): StockFault | undefined {
+  if (product === undefined) return fault('product_not_found', field, 'names no product');
+  if (product.status === 'archived') {
+    return fault('product_archived', field, 'names an archived product');
+  }
+  if (!product.inventory_tracked) {
+    return fault('inventory_not_tracked', field, 'names a product that is not tracked');
+  }
+  return undefined;
+}
+
+/** Why a quantity is none of the product's unit. */
+export function precisionFault(
+  { unit_precision: precision }: ProductRow,
+  quantity: Quantity,
+  field: string,
+): Detail | undefined {
+  if (decimalPlaces(quantity) <= precision) return undefined;
+  const message = `must have at most ${precision} decimal places, as its unit has`;
+  return { field, code: 'too_many_decimal_places', message };
+}
+
+export const locationInactive = (field: string) =>
+  fault('location_inactive', field, 'names an inactive location');
+
+/** Why a write is refused, at one of its fields. */
+export interface StockFault extends Detail {
+  readonly code: ProblemCode;
+}
+
+export function fault(
+  code: ProblemCode,
+  field: string,
+  message: string,
+  extra: Record<string, unknown> = {},
+): StockFault {
+  return { field, code, message, ...extra };
+}
+
+export function refuse(one: StockFault): Refusal {
+  return { kind: 'rejected', code: one.code, details: [one] };
+}
+
+/** With the code of the first, or as unusable values where that is no code of its own. */
+export function refuseAll(details: readonly Detail[]): Refusal {
+  const code = details[0]?.code;
+  const isProblem = code !== undefined && code in problemKinds;
+  return {
+    kind: 'rejected',
+    code: isProblem ? (code as ProblemCode) : 'validation_failed',
+    details,
+  };
+}
+
+function neverMoved({ product_id, location_id }: Pair): LevelRow {
+  return {
+    product_id,
+    location_id,
+    quantity: zero,
+    sequence: 0,
+    last_movement_id: null,
+    first_position: null,
+    updated_at: null,
+  };
+}

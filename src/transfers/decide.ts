@@ -1,0 +1,244 @@
+// The rule of a transfer, judged on the locked levels: what each line moves, or why none may.
+
+import type { BodyOf } from '../contract/contract.ts';
+import type { Decision, Place, Write } from '../contract/endpoint.ts';
+import { add, isLess, isTooLarge, type Quantity, subtract, zero } from '../core/decimal.ts';
+import { mintId } from '../core/id.ts';
+import { limits } from '../core/limits.ts';
+import type { CredentialKind } from '../core/principal.ts';
+import type { Detail } from '../core/problem.ts';
+import {
+  fault,
+  locationInactive,
+  type Movement,
+  move,
+  type Pair,
+  precisionFault,
+  productFault,
+  quantityOf,
+  refuseAll,
+  type Stock,
+} from '../inventory/ledger.ts';
+import type { transferInventory } from './contract.ts';
+
+/** The body of a transfer, normalised. */
+export type Transfer = BodyOf<typeof transferInventory>;
+
+/** A line as it was asked for, with what became of it. */
+export interface LineRow {
+  readonly product_id: string;
+  readonly quantity: string;
+  readonly quantity_short: string;
+  readonly out_movement_id: string | null;
+  readonly in_movement_id: string | null;
+}
+
+export interface TransferRow {
+  readonly id: string;
+  /** Null: the outside. */
+  readonly from_location_id: string | null;
+  readonly to_location_id: string | null;
+  readonly reason: Transfer['reason'];
+  readonly note: string | null;
+  readonly reference: string | null;
+  readonly lines: readonly LineRow[];
+  readonly is_short: boolean;
+  readonly operation_id: string;
+  readonly position: number;
+  readonly credential_id: string;
+  /** Of the credential, as it is now: no column of the transfer. */
+  readonly actor_name: string;
+  readonly actor_kind: CredentialKind;
+  readonly application_id: string | null;
+  readonly recorded_at: string;
+}
+
+/** A transfer to save, with its movements. */
+export interface TransferChange {
+  readonly transfer: TransferRow;
+  readonly movements: readonly Movement[];
+}
+
+/** The levels that a transfer moves. */
+export function pairsOf({ lines, ...body }: Transfer): Pair[] {
+  const locations = [body.from_location_id, body.to_location_id];
+  return lines.flatMap(({ product_id }) =>
+    locations.flatMap((location_id) => (location_id === null ? [] : [{ product_id, location_id }])),
+  );
+}
+
+/** Rules over several fields. */
+export function transferFaults(body: Partial<Transfer>): Detail[] {
+  const { from_location_id: from = null, to_location_id: to = null, reason, lines = [] } = body;
+  const details: Detail[] = [];
+  const isKnown = 'from_location_id' in body && 'to_location_id' in body;
+  if (isKnown && from === null && to === null) {
+    const message = 'is required, unless to_location_id is given';
+    details.push({ field: 'from_location_id', code: 'required', message });
+  }
+  if (from !== null && from === to) {
+    const message = 'must be another location than from_location_id';
+    details.push({ field: 'to_location_id', code: 'value_not_allowed', message });
+  }
+  const isBetween = from !== null && to !== null;
+  if (isKnown && reason !== undefined && isBetween !== (reason === 'transfer')) {
+    const message = isBetween
+      ? 'must be transfer between two locations'
+      : 'must not be transfer, because one side is the outside';
+    details.push({ field: 'reason', code: 'value_not_allowed', message });
+  }
+  if (isKnown && body.shortage === 'record' && to !== null) {
+    const message = 'may be record only for what leaves to the outside';
+    details.push({ field: 'shortage', code: 'value_not_allowed', message });
+  }
+  return [...details, ...lineFaults(lines)];
+}
+
+/** Each product once, and something of it. */
+function lineFaults(lines: Transfer['lines']): Detail[] {
+  const seen = new Set<string>();
+  return lines.flatMap(({ product_id, quantity }, index) => {
+    const details: Detail[] = [];
+    if (seen.has(product_id)) {
+      const message = 'is named by another line';
+      details.push({ field: `lines.${index}.product_id`, code: 'repeated', message });
+    }
+    if (quantity === zero) {
+      const message = 'must be more than 0';
+      details.push({ field: `lines.${index}.quantity`, code: 'must_be_positive', message });
+    }
+    seen.add(product_id);
+    return details;
+  });
+}
+
+export function decideTransfer(
+  stock: Stock,
+  write: Write<Transfer>,
+  place: Place,
+): Decision<TransferRow, TransferChange> {
+  const { body } = write;
+  const faults = [...closedSides(stock, body), ...productFaults(stock, body)];
+  if (faults.length > 0) return refuseAll(faults);
+  const judged = body.lines.map((line, index) => judge(stock, body, line, `lines.${index}`));
+  const refused = judged.flatMap(({ fault: one }) => one ?? []);
+  if (refused.length > 0) return refuseAll(refused);
+  const movements: Movement[] = [];
+  const lines = judged.map((one) => carryOut(stock, write, place, one, movements));
+  const transfer = rowOf(write, place, lines);
+  const change = { transfer, movements };
+  return {
+    kind: 'succeeded',
+    row: transfer,
+    changes: [change],
+    movements: movements.length,
+    ...shortageOf(transfer),
+  };
+}
+
+/** What its event says of what was not there. */
+function shortageOf({ from_location_id: location_id, lines }: TransferRow) {
+  const lacking = lines.filter(({ quantity_short: missing }) => missing !== zero);
+  if (location_id === null || lacking.length === 0) return {};
+  const short = lacking
+    .slice(0, limits.eventMovementsMax)
+    .map(({ product_id, quantity, quantity_short }) => ({
+      ...{ location_id, product_id, quantity, quantity_short },
+    }));
+  return { notices: { short } };
+}
+
+function closedSides({ activeLocations }: Stock, body: Transfer): Detail[] {
+  return (['from_location_id', 'to_location_id'] as const).flatMap((field) => {
+    const location = body[field];
+    return location === null || activeLocations.has(location) ? [] : [locationInactive(field)];
+  });
+}
+
+function productFaults({ products }: Stock, { lines }: Transfer): Detail[] {
+  return lines.flatMap(({ product_id, quantity }, index) => {
+    const product = products.get(product_id);
+    const found = productFault(product, `lines.${index}.product_id`);
+    if (product === undefined || found !== undefined) return found ?? [];
+    return precisionFault(product, quantity, `lines.${index}.quantity`) ?? [];
+  });
+}
+
+interface Judged {
+  readonly line: Transfer['lines'][number];
+  /** What is not there. */
+  readonly missing: Quantity;
+  readonly fault?: Detail;
+}
+
+function judge(stock: Stock, body: Transfer, line: Judged['line'], field: string): Judged {
+  const { product_id, quantity } = line;
+  const { from_location_id: from, to_location_id: to } = body;
+  const there = from === null ? quantity : quantityOf(stock, { product_id, location_id: from });
+  const missing = isLess(there, quantity) ? subtract(quantity, there) : zero;
+  if (missing !== zero && body.shortage === 'refuse') {
+    const message = `is more than the ${there} that is available`;
+    const known = { product_id, available_quantity: there };
+    const found = fault('insufficient_quantity', `${field}.quantity`, message, known);
+    return { line, missing, fault: found };
+  }
+  if (
+    to === null ||
+    !isTooLarge(add(quantityOf(stock, { product_id, location_id: to }), quantity))
+  ) {
+    return { line, missing };
+  }
+  const message = 'is more than fits: no level may reach 1,000,000,000,000';
+  return { line, missing, fault: { field: `${field}.quantity`, code: 'too_large', message } };
+}
+
+/** The movements of a line. What is not there does not move. */
+function carryOut(
+  stock: Stock,
+  write: Write<Transfer>,
+  place: Place,
+  { line, missing }: Judged,
+  movements: Movement[],
+): LineRow {
+  const { body } = write;
+  const { product_id } = line;
+  const moved = subtract(line.quantity, missing);
+  const at = (location_id: string | null, type: 'transfer_in' | 'transfer_out') => {
+    if (location_id === null || moved === zero) return null;
+    const before = quantityOf(stock, { product_id, location_id });
+    const change = move(stock, write, place, {
+      ...{ product_id, location_id, type, reason: body.reason },
+      quantity_after: type === 'transfer_in' ? add(before, moved) : subtract(before, moved),
+      ...{ note: body.note, reference: body.reference, line: movements.length + 1 },
+    });
+    movements.push(change);
+    return change.movement.id;
+  };
+  return {
+    product_id,
+    quantity: line.quantity,
+    quantity_short: missing,
+    out_movement_id: at(body.from_location_id, 'transfer_out'),
+    in_movement_id: at(body.to_location_id, 'transfer_in'),
+  };
+}
+
+function rowOf({ body, actor, operationId }: Write<Transfer>, place: Place, lines: LineRow[]) {
+  return {
+    id: mintId('itr_'),
+    from_location_id: body.from_location_id,
+    to_location_id: body.to_location_id,
+    reason: body.reason,
+    note: body.note,
+    reference: body.reference,
+    lines,
+    is_short: lines.some(({ quantity_short: missing }) => missing !== zero),
+    operation_id: operationId,
+    position: place.position,
+    credential_id: actor.credential_id,
+    actor_name: actor.name,
+    actor_kind: actor.kind,
+    application_id: actor.application_id,
+    recorded_at: place.time,
+  } satisfies TransferRow;
+}

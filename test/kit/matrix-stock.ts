@@ -1,0 +1,75 @@
+// The rows of stock in the matrix of access.
+
+import { asked, cursor, key, type Row } from './matrix-row.ts';
+
+export const stockRows: Readonly<Record<string, Row>> = {
+  'inventory.levels.list': {
+    route: 'GET /inventory/levels',
+    scope: 'inventory.read',
+    ok: '200',
+    granted: asked('200', '403 location_not_granted'),
+    showsGranted: true,
+    foreign: {
+      'query.location_id': '403 location_not_granted',
+      'query.product_id': '200 none',
+      ...cursor,
+    },
+  },
+  'inventory.movements.list': {
+    route: 'GET /inventory/movements',
+    scope: 'inventory.read',
+    ok: '200',
+    granted: { asked: '200', another: '200', none: '200 none' },
+    showsGranted: true,
+    foreign: {
+      'query.location_id': '403 location_not_granted',
+      'query.product_id': '200 none',
+      'query.operation_id': '200 none',
+      ...cursor,
+    },
+  },
+  'inventory.movements.get': {
+    route: 'GET /inventory/movements/{id}',
+    scope: 'inventory.read',
+    ok: '200',
+    granted: asked('200', '404 not_found'),
+    foreign: { path: '404 not_found' },
+  },
+  'inventory.adjust': {
+    route: 'POST /inventory/adjustments',
+    scope: 'inventory.write',
+    ok: '201',
+    granted: asked('201', '403 location_not_granted'),
+    foreign: {
+      'body.location_id': '403 location_not_granted',
+      'body.product_id': '422 product_not_found',
+      [key]: '201',
+    },
+  },
+  'inventory.transfer': {
+    route: 'POST /inventory/transfers',
+    scope: 'inventory.write',
+    ok: '201',
+    granted: asked('201', '403 location_not_granted'),
+    foreign: {
+      'body.from_location_id': '403 location_not_granted',
+      'body.to_location_id': '403 location_not_granted',
+      'body.lines.product_id': '422 product_not_found',
+      [key]: '201',
+    },
+  },
+  'inventory.transfers.list': {
+    route: 'GET /inventory/transfers',
+    scope: 'inventory.read',
+    ok: '200',
+    granted: { asked: '200', another: '200 none', none: '200 none' },
+    foreign: { 'query.location_id': '403 location_not_granted', ...cursor },
+  },
+  'inventory.transfers.get': {
+    route: 'GET /inventory/transfers/{id}',
+    scope: 'inventory.read',
+    ok: '200',
+    granted: asked('200', '404 not_found'),
+    foreign: { path: '404 not_found' },
+  },
+};
