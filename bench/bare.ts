@@ -46,6 +46,7 @@ async function serveRoute(answer: string): Promise<string> {
       address: undefined,
       replayed: false,
       problem: undefined,
+      itemProblems: [],
       oauthError: undefined,
       applicationId: undefined,
     });

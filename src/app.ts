@@ -10,6 +10,7 @@ import { LastUses } from './access/last-use.ts';
 import { operatorAt } from './access/operator/operator.ts';
 import { FailedAuthentications } from './access/rate/address.ts';
 import { RateLimiter } from './access/rate/limiter.ts';
+import { batchEndpoints } from './batches/endpoints.ts';
 import { CursorSealer } from './contract/cursor.ts';
 import type { AnyWriteEndpoint, Endpoint } from './contract/endpoint.ts';
 import type { JsonObject } from './contract/json.ts';
@@ -51,13 +52,17 @@ const domains: readonly Endpoint[] = [
 const pages = new EventPages(domains);
 
 /** Every endpoint of the interface, in the order of the document. */
-const endpointsOf = (webhooks: WebhookTools): readonly Endpoint[] => [
-  ...domains,
-  ...operationEndpoints,
-  ...eventEndpoints(pages),
-  ...webhookEndpoints(webhooks),
-  ...accessEndpoints,
-];
+const endpointsOf = (tools: WebhookTools): readonly Endpoint[] => {
+  const webhooks = webhookEndpoints(tools);
+  return [
+    ...domains,
+    ...batchEndpoints([...domains, ...webhooks]),
+    ...operationEndpoints,
+    ...eventEndpoints(pages),
+    ...webhooks,
+    ...accessEndpoints,
+  ];
+};
 
 /** For those who look at contracts. What is served is a service's: it has the service's secret. */
 export const endpoints: readonly Endpoint[] = endpointsOf({

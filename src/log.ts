@@ -127,6 +127,11 @@ export function createLog(level: string, writer: LogWriter): Logger {
  * for it, an eighth of a list's time, and this takes 0.4 µs.
  */
 export function logRequest(log: Logger, record: RequestRecord): void {
+  for (const problem of record.itemProblems) {
+    if (problem.status < 500) continue;
+    const failed = { ...membersOf(record), status: problem.status, code: problem.code };
+    log.error({ ...failed, cause: causeOf(problem) }, 'write of a batch failed');
+  }
   // A node that is not ready says why in a line of its own, once and not at each probe.
   const isProbe = record.route === '/healthz' || record.route === '/readyz';
   if (record.status >= 500 && !isProbe) {

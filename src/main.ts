@@ -7,7 +7,7 @@ import { Server as SecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { denialOf } from './access/audit/denials.ts';
+import { denialsOf } from './access/audit/denials.ts';
 import { migrationLine } from './access/audit/operator-entry.ts';
 import { createService, endpoints, type Service } from './app.ts';
 import { takeProvenBackup } from './backups/command.ts';
@@ -128,8 +128,7 @@ async function serveStore(
     onRequest: (record) => {
       metrics.observeRequest(record);
       logRequest(log, config.logAddresses ? record : { ...record, address: undefined });
-      const denial = denialOf(record);
-      if (denial !== undefined) service.denials.note(denial);
+      for (const denial of denialsOf(record)) service.denials.note(denial);
     },
   });
   const metricsServer = await listen(config, server, metrics);

@@ -2,6 +2,7 @@
 // new resource is one more name in this list.
 
 import { credential } from './access/resource.ts';
+import { batches } from './batches/resource.ts';
 import {
   type EventType,
   eventKindsOf,
@@ -24,6 +25,7 @@ export const resources: readonly Resource[] = [
   locations,
   inventory,
   transfers,
+  batches,
   operations,
   events,
   webhooks,

@@ -114,7 +114,7 @@ describe.each(cases)('$name', (one) => {
   if (contract.scope === null) {
     test('needs no scope', async () => {
       const own = await callerWith([]);
-      const answer = await own.get(pathOf(one, shop));
+      const answer = await send(one, shop, own);
       // A caller without any right sees nothing of others: an empty list, or nothing at all.
       expect([200, 404]).toContain(answer.status);
       if (contract.kind === 'collection') expect(answer.body.data).toEqual([]);

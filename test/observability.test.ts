@@ -28,6 +28,7 @@ const refusal = {
   address: undefined,
   replayed: false,
   problem: undefined,
+  itemProblems: [],
   oauthError: undefined,
   applicationId: undefined,
 };

@@ -78,6 +78,8 @@ export interface WriteContract extends ContractBase {
   /** How large a body may be. Absent: `ordinaryBody`. */
   readonly bodyLimits?: BodyLimits;
   readonly query?: typeof ownIdQuery;
+  /** It creates no resource, although it has no ID in its path: 200. */
+  readonly makesNothing?: true;
   /** Only for credentials with all locations: no other credential is granted what it creates. */
   readonly needsAllLocations?: boolean;
 }
@@ -150,6 +152,6 @@ export function isUpsert(contract: Contract): boolean {
 
 /** The status of a success: creating answers 201, everything else 200, an upsert either. */
 export function successStatus(contract: Contract): 200 | 201 {
-  const isCreate = contract.kind === 'write' && contract.method === 'POST' && !hasPathId(contract);
-  return isCreate ? 201 : 200;
+  if (contract.kind !== 'write' || contract.makesNothing === true) return 200;
+  return contract.method === 'POST' && !hasPathId(contract) ? 201 : 200;
 }

@@ -13,6 +13,7 @@ import type {
   QueryOf,
   WriteContract,
 } from './contract.ts';
+import type { JsonObject } from './json.ts';
 import type { Page, PageRequest } from './page.ts';
 import type { OperationType } from './resource.ts';
 
@@ -196,6 +197,10 @@ export interface WriteEndpoint<
   save(changes: readonly Change[]): readonly SetStatement[];
   /** Whether one in the path is there for this caller. Without it: for everyone of the merchant. */
   isFor?(row: Row, actor: Actor): boolean;
+  /** Of a request for several writes: these. A body with faults has none. */
+  items?(body: BodyOf<C>): readonly WriteItem[];
+  /** As how many requests one counts. Absent: as one. */
+  requests?(body: JsonObject): number;
   /** Told once, by the node that performed it, of each success. It throws nothing. */
   committed?(operation: Operation, write: Write<BodyOf<C>>): void;
   /** Reads the current rows of written resources, for replays and for path IDs. */
@@ -207,6 +212,18 @@ export interface WriteEndpoint<
   ): Statement<{ readonly id: string; readonly bytes: number }>;
   /** Makes the wire form of a row, everywhere. Throws `resource_erased` for a wiped row. */
   present(row: Row): DataOf<C>;
+}
+
+/** A write that a request asks for among others, in the words of its own request. */
+export interface WriteItem {
+  readonly endpoint: AnyWriteEndpoint;
+  readonly key: string;
+  /** The ID in the path, if its route has one, otherwise empty. */
+  readonly id: string;
+  /** By which an upsert names its record. */
+  readonly externalId: string | undefined;
+  readonly ifMatch: number | undefined;
+  readonly body: JsonObject;
 }
 
 /** Some write. Its methods are bivariant, so every domain's own types fit the unknowns. */

@@ -32,10 +32,9 @@ function filled({ bytes }: BodyLimits, open: string, unit: Unit, close: string):
 const member = (value: string) => (n: number) => `${n === 0 ? '' : ','}"k${n}":${value}`;
 /** As many as one body may have, of names whose letters take as many bytes as letters can. */
 const manyLongNames = (open: string, close: string) => (most: BodyLimits) => {
-  const names = Array.from(
-    { length: most.values - 3 },
-    (_, n) => `"${'\\u0001'.repeat(60)}${n}":1`,
-  );
+  const nameOf = (n: number) => `"${'\\u0001'.repeat(60)}${n}":1`;
+  const room = Math.floor(most.bytes / (nameOf(most.values).length + 1)) - 1;
+  const names = Array.from({ length: Math.min(most.values - 3, room) }, (_, n) => nameOf(n));
   return open + names.join(',') + close;
 };
 

@@ -40,6 +40,13 @@ export const limits = {
    * pairs, 5,000 characters of text) fits in UTF-8.
    */
   bodyBytesMax: 64 * 1024,
+  /**
+   * Larger ones that are read or worked on. Each takes up to 6 MB; a merchant gets half of them
+   * while nobody else sends any.
+   */
+  largeBodiesMax: 24,
+  /** The others wait, unread, for so long. A client may send for 15 s. */
+  largeBodyWaitMax: 5_000,
   /** No resource nests deeper than 3; 8 leaves room and keeps recursion harmless. */
   jsonDepthMax: 8,
   /**
@@ -48,6 +55,12 @@ export const limits = {
    * 2 ms of a processor; 6,600 took 32 ms and 500 KB.
    */
   jsonValuesMax: 160,
+  /** Contract of batches. */
+  batchItemsMax: 200,
+  /** 200 products with all their metadata and more. */
+  batchValuesMax: 24_000,
+  /** How long a large request is worked on before others have their turn. */
+  turnTime: 5,
   /** 100 product filters of 64 characters each, percent-encoded names included, fit in 8 KiB. */
   urlBytesMax: 8 * 1024,
   headerBytesMax: 16 * 1024,

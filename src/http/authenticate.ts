@@ -47,12 +47,13 @@ export function requireWithinRate(
   limiter: RateLimiter,
   request: FastifyRequest,
   principal: Principal,
+  requests: number,
 ): Promise<undefined> | undefined {
   const conclude = ({ headers, refusal }: RateCheck): undefined => {
     request.limitHeaders = headers;
     if (refusal !== undefined) throw refusal;
   };
-  const checking = checkRate(limiter, principal);
+  const checking = checkRate(limiter, principal, requests);
   return checking instanceof Promise ? checking.then(conclude) : conclude(checking);
 }
 

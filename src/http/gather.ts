@@ -8,8 +8,9 @@ import {
   isUpsert,
   locationMembers,
   ordinaryBody,
+  type WriteContract,
 } from '../contract/contract.ts';
-import type { Endpoint } from '../contract/endpoint.ts';
+import type { AnyWriteEndpoint, Endpoint, WriteItem } from '../contract/endpoint.ts';
 import { decodeJsonObject, JsonFault, type JsonObject } from '../contract/json.ts';
 import { QueryParser } from '../contract/parse.ts';
 import { limits } from '../core/limits.ts';
@@ -35,19 +36,19 @@ export interface Gathered {
   readonly locationIds: readonly string[];
   /** The path parameter, otherwise empty. */
   readonly id: string;
+  /** As how many requests it counts. */
+  readonly requests: number;
 }
 
 /** How the requests of a route are read. */
-export function gathererOf({ contract }: Endpoint): (request: FastifyRequest) => Gathered {
+export function gathererOf(endpoint: Endpoint): (request: FastifyRequest) => Gathered {
+  const { contract } = endpoint;
   const isWriting = contract.kind === 'write';
   const most = isWriting ? bodyLimitsOf(contract) : ordinaryBody;
   const isList = contract.kind === 'collection';
   const takesQuery = isList || isUpsert(contract);
   const parser = new QueryParser(contract);
   const isVersioned = isWriting && contract.method === 'PATCH' && !isUpsert(contract);
-  const members = isWriting ? contract.body.properties : {};
-  const single = locationMembers.filter((name) => name in members);
-  const namesLocations = 'location_ids' in members;
   const takesKey = ({ headers }: FastifyRequest) =>
     isWriting || (isList && contract.keyFilter === true && 'idempotency-key' in headers);
   return (request) => {
@@ -55,8 +56,8 @@ export function gathererOf({ contract }: Endpoint): (request: FastifyRequest) =>
     const body = isWriting ? read(() => decodeBody(request, most)) : undefined;
     const search = read(() => searchOf(request.raw.url ?? ''));
     const isEmpty = search instanceof URLSearchParams && search.size === 0;
+    const sent = isObject(body) ? body : undefined;
     const filter = isList && search instanceof URLSearchParams && search.get('location_id');
-    const [named, ...others] = single.flatMap((name) => namedIn(body, name));
     return {
       accept: read(() => requireJsonAccepted(headers)),
       token: read(() => bearerToken(request)),
@@ -64,11 +65,42 @@ export function gathererOf({ contract }: Endpoint): (request: FastifyRequest) =>
       ifMatch: isWriting ? read(() => ifMatchVersion(headers, isVersioned)) : undefined,
       body,
       query: isEmpty && !takesQuery ? {} : read(() => parser.parse(said(search))),
-      locationId: named ?? lookedUp(filter),
-      locationIds: namesLocations ? listedIn(body) : others,
+      ...(isWriting
+        ? locationsIn(contract, sent)
+        : { locationId: lookedUp(filter), locationIds: [] }),
       id: (request.params as { id?: string }).id ?? '',
+      requests: (sent && requestsOf(endpoint, sent)) ?? 1,
     };
   };
+}
+
+/** The same of a write that is asked for among others. Of the whole request it counts nothing. */
+export function gatheredItem(item: WriteItem): Gathered {
+  const { endpoint, key, id, externalId, ifMatch, body } = item;
+  return {
+    ...{ accept: undefined, token: undefined, requests: 0 },
+    ...{ key, id, ifMatch, body },
+    query: externalId === undefined ? {} : { external_id: externalId },
+    ...locationsIn(endpoint.contract, body),
+  };
+}
+
+function isObject(body: Part<JsonObject | undefined>): body is JsonObject {
+  return body !== undefined && !(body instanceof Problem);
+}
+
+function requestsOf(endpoint: Endpoint, body: JsonObject): number | undefined {
+  return (endpoint as AnyWriteEndpoint).requests?.(body);
+}
+
+/** The locations that a body names. */
+function locationsIn(
+  { body: { properties } }: WriteContract,
+  body: JsonObject | undefined,
+): Pick<Gathered, 'locationId' | 'locationIds'> {
+  const single = locationMembers.filter((name) => name in properties);
+  const [locationId, ...others] = single.flatMap((name) => lookedUp(body?.[name]) ?? []);
+  return { locationId, locationIds: 'location_ids' in properties ? listedIn(body) : others };
 }
 
 function read<T>(part: () => T): Part<T> {
@@ -100,14 +132,8 @@ function decodeBody(request: FastifyRequest, most: BodyLimits): JsonObject {
   }
 }
 
-function namedIn(body: Part<JsonObject | undefined>, name: string): string[] {
-  if (body === undefined || body instanceof Problem) return [];
-  return [lookedUp(body[name]) ?? []].flat();
-}
-
-function listedIn(body: Part<JsonObject | undefined>): string[] {
-  if (body === undefined || body instanceof Problem) return [];
-  const { location_ids: listed } = body;
+function listedIn(body: JsonObject | undefined): string[] {
+  const listed = body?.location_ids;
   if (!Array.isArray(listed) || listed.length > limits.locationsNamedMax) return [];
   return listed.flatMap((value) => lookedUp(value) ?? []);
 }

@@ -1,10 +1,10 @@
 // From a request to its answer: gather → look up → judge → run. What the request says is gathered
 // first, so that one query answers for its token, for the location it names and for its key. Then
-// it is judged by one list of checks; what is wrong is said at its place in the list.
+// it is judged by one list of checks; what is wrong is said at its place in the list. The writes of
+// a batch pass the same list, each by itself.
 
 import type { FastifyRequest } from 'fastify';
 import type { Authenticated } from '../access/authenticator.ts';
-import { findLocations, findNamedLocation } from '../access/store.ts';
 import { type CollectionContract, isUpsert, type QueryOf } from '../contract/contract.ts';
 import type { CursorScope, CursorSealer } from '../contract/cursor.ts';
 import type {
@@ -22,14 +22,16 @@ import { canonicalFilters } from '../contract/parse.ts';
 import { limits } from '../core/limits.ts';
 import { canReach, type MerchantId, type Principal } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
-import type { Reader, Reads } from '../core/statement.ts';
+import type { Reads } from '../core/statement.ts';
 import type { Watch } from '../events/watch.ts';
 import type { Dispatcher } from '../operations/dispatch.ts';
 import { hashKey } from '../operations/fingerprint.ts';
-import { writeOf } from '../operations/write.ts';
+import { writeOf, writeOfItems } from '../operations/write.ts';
 import { badToken, type CallerChecks, requireScope, requireWithinRate } from './authenticate.ts';
-import { type Gathered, gathererOf, said } from './gather.ts';
+import { type Gathered, gatheredItem, gathererOf, said } from './gather.ts';
+import { type Granted, grantedAmong, requireGranted, requireNamed } from './grants.ts';
 import { isNoneMatch } from './headers.ts';
+import { eachInTurns, resultOf } from './items.ts';
 import type { Success } from './respond.ts';
 
 export const apiPrefix = '/api/v1';
@@ -74,7 +76,8 @@ const checks = {
     if (found === undefined) throw badToken(api.failures, request);
     request.caller = found.principal;
   },
-  rateLimit: ({ api, request, principal }) => requireWithinRate(api.limiter, request, principal),
+  rateLimit: ({ api, request, principal, asked: { requests } }) =>
+    requests === 0 ? undefined : requireWithinRate(api.limiter, request, principal, requests),
   scope: ({ endpoint, principal }) => requireScope(principal, endpoint.contract.scope),
   idempotencyKey({ asked }) {
     said(asked.key);
@@ -98,14 +101,17 @@ const checks = {
       throw new Problem('location_not_granted');
     }
   },
-  locationGrants: ({ api, asked, principal }) =>
+  locationGrants: ({ api, asked, principal, granted }) =>
     asked.locationIds.length === 0
       ? undefined
-      : requireGranted(api.readerOf(principal.merchant), principal, asked.locationIds),
+      : requireGranted(api.readerOf(principal.merchant), principal, asked.locationIds, granted),
   locationNamed(one) {
+    const { api, principal, found } = one;
     const { contract } = one.endpoint;
     const isNamed = isUpsert(contract) && contract.resource.noun === 'location';
-    return isNamed ? requireNamed(one) : undefined;
+    const write = isNamed ? one.write : undefined;
+    if (write === undefined) return undefined;
+    return requireNamed(api.readerOf(principal.merchant), principal, write, found?.bound);
   },
   locationInPath({ endpoint: { contract }, asked, principal }) {
     const isLocation = contract.kind === 'write' && contract.resource.noun === 'location';
@@ -117,6 +123,7 @@ const checks = {
     const isNeeded = contract.kind === 'write' && contract.needsAllLocations === true;
     if (isNeeded && principal.locations !== 'all') throw new Problem('location_not_granted');
   },
+  items: (one) => one.openItems(),
   keyLookUp: ({ found }) => found?.bound,
   fields: ({ api, write }) => write && api.dispatcher.judgeFields(write),
   resourceInPath: ({ api, write }) => write && api.dispatcher.judgeResource(write),
@@ -144,6 +151,10 @@ class Case {
   found: Authenticated | undefined;
   /** The sort key that the cursor holds. */
   after: string | undefined;
+  /** Of a batch without faults: its writes. */
+  items: readonly Case[] | undefined;
+  /** Which of the locations that a batch names are granted. */
+  granted: Granted | undefined;
   #write: Write | undefined;
   #cursorScope: CursorScope | undefined;
 
@@ -182,6 +193,24 @@ class Case {
     return this.#write;
   }
 
+  /** What a batch asks for: its own meaning is made of theirs. */
+  openItems(): Promise<undefined> | undefined {
+    const { api, endpoint, request, principal, write } = this;
+    if (write === undefined || !isWrite(endpoint) || endpoint.items === undefined) return undefined;
+    if (write.faults.length > 0) return undefined;
+    const found = { principal, location: undefined, bound: undefined };
+    const items = endpoint
+      .items(write.body)
+      .map((item) => new Case(api, item.endpoint, request, gatheredItem(item), found));
+    const writes: Write[] = [];
+    const made = eachInTurns(items, (item) => item.write && writes.push(item.write));
+    return made.then((nothing) => {
+      this.items = items;
+      this.#write = writeOfItems(write, said(this.asked.key) ?? '', writes);
+      return nothing;
+    });
+  }
+
   /** The Idempotency-Key as a filter of a list. */
   get keyHash(): Buffer | undefined {
     const key = said(this.asked.key);
@@ -215,7 +244,7 @@ function lookUp(
 type Run = (one: Case, bound: Operation | undefined) => Promise<Success>;
 
 function runnerOf(endpoint: Endpoint): Run {
-  if (isWrite(endpoint)) return perform;
+  if (isWrite(endpoint)) return endpoint.items === undefined ? perform : performItems;
   return isCollection(endpoint) ? (one) => list(one, endpoint) : (one) => show(one, endpoint);
 }
 
@@ -307,35 +336,25 @@ async function perform({ api, write }: Case, bound: Operation | undefined): Prom
   };
 }
 
-/** @throws Problem location_not_granted, in the same words for what is not there. */
-async function requireGranted(
-  reader: Reader,
-  { merchant, locations }: Principal,
-  asked: readonly string[],
-): Promise<undefined> {
-  const granted =
-    locations === 'all'
-      ? (await reader.query(findLocations(merchant, asked))).map(({ id }) => id)
-      : locations;
-  const known = new Set<string>(granted);
-  if (!asked.every((id) => known.has(id))) throw new Problem('location_not_granted');
-}
-
-/**
- * An upsert of a location, by whom not all are granted: one of theirs must have the ID. A replay
- * shows what was written, whoever has the ID now.
- * @throws Problem location_not_granted, in the same words for what is not there.
- */
-async function requireNamed({ api, write, principal, found }: Case): Promise<undefined> {
-  const { merchant, locations } = principal;
-  if (write?.externalId === undefined || locations === 'all') return;
-  const isReplay = found?.bound?.fingerprint.equals(write.fingerprint) === true;
-  const written = isReplay ? found.bound.resource_id : null;
-  const named =
-    written === null
-      ? await api.readerOf(merchant).query(findNamedLocation(merchant, write.externalId, locations))
-      : locations.filter((id) => id === written);
-  if (named.length === 0) throw new Problem('location_not_granted');
+/** Binds the key of the list; then each of its writes is judged and performed by itself. */
+async function performItems(one: Case, bound: Operation | undefined): Promise<Success> {
+  const { items, api, principal, request } = one;
+  const own = await perform(one, bound);
+  // Only a list that an earlier version bound has faults now.
+  if (items === undefined)
+    throw new Problem('validation_failed', { details: one.write?.faults ?? [] });
+  const named = items.flatMap(({ asked }) => [asked.locationId ?? [], ...asked.locationIds].flat());
+  const granted = await grantedAmong(api.readerOf(principal.merchant), principal, named);
+  const answers = items.map(async (item): Promise<Success> => {
+    if (item.write === undefined) throw new Error('a read performs nothing');
+    const location = granted.get(item.asked.locationId ?? '');
+    item.granted = granted;
+    item.found = { principal, location, bound: await api.dispatcher.findBound(item.write) };
+    return perform(item, await judge(item));
+  });
+  const note = (problem: Problem) => request.itemProblems.push(problem);
+  const results = answers.map((answer) => resultOf(answer, request.id, note));
+  return { ...own, data: { ...own.data, results: await Promise.all(results) } };
 }
 
 /** Only an upsert takes this parameter as one text. */

@@ -18,8 +18,9 @@ export interface RateCheck {
 export function checkRate(
   limiter: RateLimiter,
   principal: Principal,
+  requests: number,
 ): RateCheck | Promise<RateCheck> {
-  const verdict = limiter.admit(principal);
+  const verdict = limiter.admit(principal, requests);
   return verdict instanceof Promise ? verdict.then(checked) : checked(verdict);
 }
 

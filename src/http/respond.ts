@@ -26,7 +26,7 @@ export function commonHeaders(requestId: string): Record<string, string> {
 /** What a handler gives back to be sent. 304 has no body. */
 export interface Success {
   readonly status: 200 | 201 | 304;
-  readonly data?: unknown;
+  readonly data?: object;
   readonly meta?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -69,14 +69,19 @@ export function problemHeaders(problem: Problem): Record<string, string> {
   };
 }
 
-/** The body of an error. It carries nothing but the problem's public parts. */
+/** The body of an error. */
 export function problemBody(problem: Problem, requestId: string): string {
+  return JSON.stringify(problemAnswer(problem, requestId));
+}
+
+/** An error as it is answered. It carries nothing but the problem's public parts. */
+export function problemAnswer(problem: Problem, requestId: string) {
   const { code, message, status, details, operationId } = problem;
   const bound =
     operationId === undefined || status >= 500 || status === 410
       ? ''
       : ' This outcome is bound to the Idempotency-Key: a new attempt needs a new key.';
-  return JSON.stringify({
+  return {
     error: {
       code,
       message: message + bound,
@@ -88,7 +93,7 @@ export function problemBody(problem: Problem, requestId: string): string {
       request_id: requestId,
       ...(operationId === undefined ? {} : { operation_id: operationId }),
     },
-  });
+  };
 }
 
 /** Any failure as the Problem to answer. */

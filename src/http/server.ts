@@ -3,7 +3,13 @@
 // have one form.
 
 import { type ServerOptions as HttpServerOptions, METHODS } from 'node:http';
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+  type preParsingAsyncHookHandler,
+} from 'fastify';
 import { bodyLimitsOf, hasPathId, ordinaryBody } from '../contract/contract.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
 import { mintId } from '../core/id.ts';
@@ -12,6 +18,7 @@ import type { Principal } from '../core/principal.ts';
 import { Problem, retryLater } from '../core/problem.ts';
 import type { Certificate } from './certificate.ts';
 import { codingOf, compress } from './compression.ts';
+import { LargeBodies } from './large-bodies.ts';
 import { type Api, apiPrefix, type Handler, handlerOf } from './pipeline.ts';
 import type { LimitHeaders } from './rate-limit.ts';
 import { commonHeaders, problemOf, sendProblem, sendSuccess } from './respond.ts';
@@ -33,6 +40,8 @@ declare module 'fastify' {
     declaredType: string | undefined;
     /** What was answered, when it was a problem. */
     problem: Problem | undefined;
+    /** What the writes of a batch were refused with. */
+    itemProblems: Problem[];
     /** What an OAuth endpoint answered, when it was an error, and to which application. */
     oauthError: string | undefined;
     applicationId: string | undefined;
@@ -54,6 +63,8 @@ export interface RequestRecord {
   /** Whether the answer repeats one that was given before. */
   readonly replayed: boolean;
   readonly problem: Problem | undefined;
+  /** Of the writes of a batch. */
+  readonly itemProblems: readonly Problem[];
   readonly oauthError: string | undefined;
   readonly applicationId: string | undefined;
 }
@@ -165,6 +176,7 @@ function takeOverRequests(
   app.decorateRequest('deadline', 0);
   app.decorateRequest('declaredType', undefined);
   app.decorateRequest('problem', undefined);
+  app.decorateRequest('itemProblems');
   app.decorateRequest('oauthError', undefined);
   app.decorateRequest('applicationId', undefined);
   // These take a callback: nothing in them waits, and a promise for each would be made for nothing.
@@ -175,6 +187,7 @@ function takeOverRequests(
     request.raw.headers['content-type'] = 'application/octet-stream';
     inOrder(request.raw.socket, reply.raw, (refusal) => {
       request.startedAt = performance.now();
+      request.itemProblems = [];
       done(refusal ?? messageProblem(request));
     });
   });
@@ -220,6 +233,13 @@ function messageProblem({ raw, routeOptions }: FastifyRequest): Error | undefine
 
 function addRoutes(app: FastifyInstance, options: ServerOptions): void {
   const methodsByPath = new Map<string, string[]>();
+  const largeBodies = new LargeBodies(options.api);
+  const admission =
+    (most: number): preParsingAsyncHookHandler =>
+    async (request, reply, body) => {
+      await largeBodies.admit(request, reply, most);
+      return body;
+    };
   const note = (path: string, ...methods: string[]) =>
     methodsByPath.set(path, [...(methodsByPath.get(path) ?? []), ...methods]);
   for (const endpoint of options.endpoints) {
@@ -227,12 +247,12 @@ function addRoutes(app: FastifyInstance, options: ServerOptions): void {
     const method = contract.kind === 'write' ? contract.method : 'GET';
     const url = apiPrefix + contract.path.replaceAll(/\{(\w+)\}/g, ':$1');
     const handler = withinDeadline(handlerOf(options.api, endpoint));
-    const bodyLimit = contract.kind === 'write' ? bodyLimitsOf(contract).bytes : undefined;
+    const bodyLimit = contract.kind === 'write' ? bodyLimitsOf(contract).bytes : 0;
     // GET routes answer HEAD too: the framework adds it.
     app.route({
       method,
       url,
-      ...(bodyLimit === undefined ? {} : { bodyLimit }),
+      ...(bodyLimit > ordinaryBody.bytes ? { bodyLimit, preParsing: admission(bodyLimit) } : {}),
       handler: async (request, reply) => sendSuccess(reply, await handler(request)),
     });
     note(url, ...(method === 'GET' ? ['GET', 'HEAD'] : [method]));
@@ -312,6 +332,7 @@ function record(request: FastifyRequest, reply: FastifyReply): RequestRecord {
     address: request.ip,
     replayed: reply.hasHeader('Idempotent-Replayed'),
     problem: request.problem,
+    itemProblems: request.itemProblems,
     oauthError: request.oauthError,
     applicationId: request.applicationId ?? request.caller?.application?.id,
   };
@@ -329,6 +350,7 @@ function rawRecord(problem: Problem, requestId: string): RequestRecord {
     address: undefined,
     replayed: false,
     problem,
+    itemProblems: [],
     oauthError: undefined,
     applicationId: undefined,
   };

@@ -9,7 +9,8 @@ import type { MerchantId } from '../core/principal.ts';
 import { Problem, retryLater } from '../core/problem.ts';
 import type { Reads, Writer } from '../core/statement.ts';
 import type { Performed } from './batch.ts';
-import { findOperations, keyOf } from './keys.ts';
+import { keyOf } from './keys.ts';
+import { KeyLookUps } from './look-ups.ts';
 import { FairQueue } from './queue.ts';
 import { settleBatch } from './recover.ts';
 
@@ -43,6 +44,7 @@ interface Queued {
 export class Dispatcher {
   readonly #options: DispatchOptions;
   readonly #queue: FairQueue<Queued>;
+  readonly #lookUps: KeyLookUps;
   /** Writes in progress, by key. A duplicate waits here, so that no batch waits for its own. */
   readonly #inProgress = new Map<string, Promise<Operation | undefined>>();
   #idleWorkers: number;
@@ -53,6 +55,7 @@ export class Dispatcher {
   constructor(options: DispatchOptions) {
     this.#options = options;
     this.#queue = new FairQueue(options.workers);
+    this.#lookUps = new KeyLookUps(options.readerOf);
     this.#idleWorkers = options.workers;
   }
 
@@ -75,6 +78,11 @@ export class Dispatcher {
       if (operation !== undefined) return this.#answer(write, { operation });
     }
     throw new Problem('operation_in_progress', { headers: retryLater() });
+  }
+
+  /** What the key of a write is bound to, as far as the database says it now. */
+  findBound(write: Write): Promise<Operation | undefined> {
+    return this.#lookUps.find(write);
   }
 
   /**
@@ -120,8 +128,7 @@ export class Dispatcher {
     const first = this.#inProgress.get(keyOf(write));
     const operation = first === undefined ? undefined : await withinDuplicateWait(first);
     if (operation !== undefined) return operation;
-    const [row] = await this.#options.readerOf(write.merchant).query(findOperations([write]));
-    return row;
+    return this.#lookUps.find(write);
   }
 
   async #performFirst(key: string, write: Write): Promise<Performed> {

@@ -69,6 +69,13 @@ function textIn(body: Readonly<Record<string, unknown>>, name: string): string[]
   return typeof value === 'string' ? [value] : [];
 }
 
+/** A request for several writes: it means what they mean, each under its own key, in this order. */
+export function writeOfItems(write: Write, key: string, items: readonly Write[]): Write {
+  const body = { operations: items.map((item) => item.fingerprint.toString('hex')) };
+  const meaning = { type: write.endpoint.contract.name, id: write.id, ifMatch: undefined, body };
+  return { ...write, fingerprint: fingerprint(key, meaning) };
+}
+
 /** What a body means, and what is wrong with it. */
 function parsed(endpoint: AnyWriteEndpoint, sent: JsonObject) {
   const parser = parserOf(endpoint);

@@ -88,5 +88,13 @@ export async function send(
 /** A body without what differs from one request to the next. */
 export function withoutRequestId({ body }: Answer): unknown {
   const { request_id: _, ...meta } = body.meta;
-  return { ...body, meta };
+  const { results } = body.data ?? {};
+  if (results === undefined) return { ...body, meta };
+  return { ...body, data: { ...body.data, results: results.map(resultOnly) }, meta };
+}
+
+/** A write of a batch is a replay when the batch is sent again. */
+function resultOnly({ meta, ...result }: { meta: Record<string, unknown> }): unknown {
+  const { request_id: _, replayed: __, ...others } = meta;
+  return { ...result, meta: others };
 }

@@ -1,7 +1,7 @@
 // The environment of a test: a database of its own, a service in the process of the test that
 // listens on a free port, a client of it, and a way to arrange records.
 
-import { denialOf } from '../../src/access/audit/denials.ts';
+import { denialsOf } from '../../src/access/audit/denials.ts';
 import { createService, type Service } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Endpoint } from '../../src/contract/endpoint.ts';
@@ -77,8 +77,7 @@ export async function startNode(
     trustedProxies: ['127.0.0.1'],
     onRequest: (record) => {
       records.push(record);
-      const denial = denialOf(record);
-      if (denial !== undefined) service.denials.note(denial);
+      for (const denial of denialsOf(record)) service.denials.note(denial);
     },
   });
   origin = await server.fastify.listen({ host: '127.0.0.1', port: 0 });

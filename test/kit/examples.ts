@@ -1,6 +1,7 @@
 // For every contract a request that is valid for a test merchant. The tests of all contracts are
 // derived from these rows; an endpoint without one fails them.
 
+import { randomUUID } from 'node:crypto';
 import type { Scope } from '../../src/core/principal.ts';
 import type { TestMerchant } from './merchant.ts';
 
@@ -109,6 +110,19 @@ export const examples: Readonly<Record<string, Example>> = {
     id: someWebhook,
     own: ownWebhook,
     body: ({ journal }, n) => ({ from_position: `${n % 10}`, journal }),
+  },
+  'batches.submit': {
+    body: (_, n) => ({
+      operations: [
+        {
+          type: 'customers.create',
+          idempotency_key: randomUUID(),
+          id: null,
+          external_id: null,
+          body: { name: `Grace ${n}`, email: `grace.${n}@example.com` },
+        },
+      ],
+    }),
   },
   'operations.list': {},
   'operations.get': { id: (shop) => firstOf(shop.operations) },

@@ -224,6 +224,14 @@ export const matrix: Readonly<Record<string, Row>> = {
     granted: everywhere('200'),
     foreign: { path: '404 not_found', [key]: '200' },
   },
+  // Each write in it needs what it needs by itself.
+  'batches.submit': {
+    route: 'POST /batches',
+    scope: null,
+    ok: '200',
+    granted: everywhere('200'),
+    foreign: { [key]: '200' },
+  },
   // One's own operations need nothing. These are others', about customers, products and so on.
   'operations.list': {
     route: 'GET /operations',

@@ -62,7 +62,7 @@ export async function createTestMerchant(
       create('/inventory/adjustments', { ...pair, target_quantity: '5', reason: 'correction' }),
     ),
   );
-  const known = ['customer', 'product', 'location', 'inventory_movement'];
+  const known = ['customer', 'product', 'location', 'inventory_movement', 'batch'];
   const records = { customers, products, locations, movements, operations };
   const shop = { merchant, api, token, journal, ...records };
   const others: Record<string, readonly string[]> = {};

@@ -44,6 +44,15 @@ const oauthRefusals: readonly string[] = [
   'unauthorized_client',
 ];
 
+/** Those of a request: its own, or those of the writes of a batch. */
+export function denialsOf(
+  request: AnsweredRequest & { readonly itemProblems: readonly Problem[] },
+): readonly Denial[] {
+  const { itemProblems, ...whole } = request;
+  const items = itemProblems.map((problem) => ({ ...whole, problem }));
+  return [whole, ...items].flatMap((one) => denialOf(one) ?? []);
+}
+
 /** Undefined when it was not denied. A known caller beyond its rate limit is not a denial. */
 export function denialOf(request: AnsweredRequest): Denial | undefined {
   const { problem, oauthError, ...rest } = request;

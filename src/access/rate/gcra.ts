@@ -28,20 +28,20 @@ export class Gcra {
     this.#at = now;
   }
 
-  /** Whether one more request is admitted. */
-  admits(now: number): boolean {
-    return this.#usedAt(now) + request <= this.#size;
+  /** Whether one more request is admitted, or so many at once. */
+  admits(now: number, requests = 1): boolean {
+    return this.#usedAt(now) + requests * request <= this.#size;
   }
 
-  /** Counts one that was admitted. */
-  take(now: number): void {
-    this.#used = this.#usedAt(now) + request;
+  /** Counts what was admitted. */
+  take(now: number, requests = 1): void {
+    this.#used = this.#usedAt(now) + requests * request;
     this.#at = Math.max(this.#at, now);
   }
 
-  /** The exact microseconds until one more is admitted; 0: now. */
-  wait(now: number): number {
-    const tooMuch = this.#usedAt(now) + request - this.#size;
+  /** The exact microseconds until so many are admitted; 0: now. */
+  wait(now: number, requests = 1): number {
+    const tooMuch = this.#usedAt(now) + requests * request - this.#size;
     return tooMuch <= 0 ? 0 : Math.ceil(tooMuch / this.limit.perMinute);
   }
 

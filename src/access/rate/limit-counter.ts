@@ -78,24 +78,30 @@ export class LimitCounter {
     this.#leaseSize = Math.max(1, Math.floor(Math.max(burst * leasePartOfBurst, extra)));
   }
 
-  /** @param isAlone without the database only what this node has admitted counts. */
-  stateAt(now: number, isAlone: boolean): LimitState {
-    if (!this.#own.admits(now)) return 'empty';
+  /**
+   * @param isAlone without the database only what this node has admitted counts.
+   * @param requests as how many the next one counts. One token lets it in; what it needs beyond the
+   *   tokens at hand is owed, so that a bucket is not asked for more at a time than it leases.
+   */
+  stateAt(now: number, isAlone: boolean, requests = 1): LimitState {
+    if (!this.#own.admits(now, this.#atMost(requests))) return 'empty';
     if (isAlone || this.#usable(now) >= 1) return 'open';
     if (now < this.#pausedUntil) return 'empty';
     return this.#free.admits(now) ? 'open' : 'unknown';
   }
 
   /** Counts a request that is admitted. */
-  take(now: number): void {
-    this.#own.take(now);
+  take(now: number, requests = 1): void {
+    let left = this.#atMost(requests);
+    this.#own.take(now, left);
     this.#lastRequestAt = now;
     if (this.#usable(now) < 1 && this.#free.admits(now)) {
       this.#free.take(now);
-      return;
+      left -= 1;
     }
-    this.#tokens = Math.max(Math.min(this.#tokens, this.#usable(now)) - 1, -this.limit.burst);
-    this.#usedSinceAsk += 1;
+    if (left === 0) return;
+    this.#tokens = Math.max(Math.min(this.#tokens, this.#usable(now)) - left, -this.limit.burst);
+    this.#usedSinceAsk += left;
   }
 
   /** Whether to ask for the next lease before a request has to wait for it. */
@@ -107,11 +113,11 @@ export class LimitCounter {
   }
 
   /** Counts a request that is refused. Returns the microseconds until one may be admitted. */
-  refuse(now: number): number {
+  refuse(now: number, requests = 1): number {
     this.#lastRequestAt = now;
     const isPaused = this.#usable(now) < 1 && now < this.#pausedUntil;
     const shared = isPaused ? Math.max(this.#pausedUntil - now, this.#nextTokenIn(now)) : 0;
-    return Math.max(this.#own.wait(now), shared);
+    return Math.max(this.#own.wait(now, this.#atMost(requests)), shared);
   }
 
   /** How many requests may still be admitted, as far as this node knows. */
@@ -170,6 +176,10 @@ export class LimitCounter {
   /** It is unknown whether the database did it. */
   fail(): void {
     this.#isAsking = false;
+  }
+
+  #atMost(requests: number): number {
+    return Math.max(1, Math.min(requests, this.limit.burst));
   }
 
   /** Tokens that may be used now, or owed ones below zero. */

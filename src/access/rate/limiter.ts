@@ -61,15 +61,21 @@ export class RateLimiter {
     return this.#alone;
   }
 
-  /** A promise only when the database has to be asked. It is never rejected. */
-  admit(principal: Principal): Verdict | Promise<Verdict> {
+  /**
+   * A promise only when the database has to be asked. It is never rejected.
+   * @param requests as how many it counts, of each limit no more than its burst.
+   */
+  admit(principal: Principal, requests = 1): Verdict | Promise<Verdict> {
     const now = this.#clock();
     const { merchant, credentialId, rateLimit, merchantRateLimit } = principal;
     const counters = {
       credential: counterIn(this.#credentials, merchant, credentialId, rateLimit, now),
       merchant: counterIn(this.#merchants, merchant, '', merchantRateLimit, now),
     };
-    return this.#judge(counters, now, this.#leases.isAway(now)) ?? this.#ask(counters, now);
+    return (
+      this.#judge(counters, requests, now, this.#leases.isAway(now)) ??
+      this.#ask(counters, requests, now)
+    );
   }
 
   async close(): Promise<void> {
@@ -78,13 +84,18 @@ export class RateLimiter {
   }
 
   /** Undefined: the database has to be asked. */
-  #judge({ credential, merchant }: Counters, now: number, isAlone: boolean): Verdict | undefined {
-    const first = credential?.stateAt(now, isAlone) ?? 'open';
-    const second = merchant?.stateAt(now, isAlone) ?? 'open';
+  #judge(
+    { credential, merchant }: Counters,
+    requests: number,
+    now: number,
+    isAlone: boolean,
+  ): Verdict | undefined {
+    const first = credential?.stateAt(now, isAlone, requests) ?? 'open';
+    const second = merchant?.stateAt(now, isAlone, requests) ?? 'open';
     if (first === 'empty' || second === 'empty') {
       const waits = [
-        first === 'empty' ? (credential?.refuse(now) ?? 0) : 0,
-        second === 'empty' ? (merchant?.refuse(now) ?? 0) : 0,
+        first === 'empty' ? (credential?.refuse(now, requests) ?? 0) : 0,
+        second === 'empty' ? (merchant?.refuse(now, requests) ?? 0) : 0,
       ];
       return {
         credential: leftOf(credential, now),
@@ -95,21 +106,21 @@ export class RateLimiter {
     if (first === 'unknown' || second === 'unknown') return undefined;
     if (isAlone) this.#alone += 1;
     for (const counter of [credential, merchant]) {
-      counter?.take(now);
+      counter?.take(now, requests);
       if (!isAlone && counter?.isLow(now)) void this.#leases.ask(counter);
     }
     return { credential: leftOf(credential, now), merchant: undefined, retryAfter: undefined };
   }
 
-  async #ask(counters: Counters, since: number): Promise<Verdict> {
+  async #ask(counters: Counters, requests: number, since: number): Promise<Verdict> {
     for (;;) {
       const now = this.#clock();
       const isAlone = this.#leases.isAway(now) || now - since >= this.#patience;
-      const verdict = this.#judge(counters, now, isAlone);
+      const verdict = this.#judge(counters, requests, now, isAlone);
       if (verdict !== undefined) return verdict;
       const { credential, merchant } = counters;
       const unknown = [credential, merchant].filter(
-        (counter) => counter?.stateAt(now, false) === 'unknown',
+        (counter) => counter?.stateAt(now, false, requests) === 'unknown',
       );
       await Promise.all(unknown.map((counter) => counter && this.#answerTo(counter)));
     }
