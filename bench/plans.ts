@@ -23,6 +23,8 @@ export interface PlanCost {
 const repeats = 7;
 /** A list that walks everything is not run so often (ms). */
 const enough = 3_000;
+/** As many as a list takes. */
+const skus = Array.from({ length: 100 }, (_, n) => `OIL-${n * 7 + 1}`);
 const otherLocation = 'loc_00000000000000000000000000';
 
 function questionsOf(group: MerchantGroup, middle: string): Record<string, PageQuestion> {
@@ -46,7 +48,7 @@ function questionsOf(group: MerchantGroup, middle: string): Record<string, PageQ
     '': {},
     late: { after: productAt },
     'updated since': { query: { updated_after: day } },
-    sku: { query: { sku: `OIL-${some}` } },
+    '100 SKUs': { query: { sku: skus } },
     status: { query: { status: 'inactive' } },
     'words of all': { query: { q: 'olive' } },
     'words of one': { query: { q: String(some) } },

@@ -49,6 +49,7 @@ beforeAll(async () => {
   await withoutIndexes(owner, tables, async () => {
     await addProducts(owner, small, 20);
     await addProducts(owner, large, lastProduct);
+    await owner.query(`update products set external_id = 'shop ' || sku`);
     hot = hotProduct(large);
     await deepen(owner, single(large).id);
   });
@@ -137,6 +138,12 @@ const placedReads = () => [
   `/products/${hot}/levels?${middle('as_of_position')}`,
 ];
 
+const named = (n: number) => `shop%20OIL-${10 + n}`;
+
+/** As many as a list takes. */
+const listed = (name: string, prefix: string) =>
+  products.map((_, n) => `${name}=${prefix}${n * 7 + 1}`).join('&');
+
 /** Each kind of request once. The number makes the requests of each run different. */
 async function everything(n: number): Promise<Answer[]> {
   const product = products[n % products.length] ?? '';
@@ -149,8 +156,12 @@ async function everything(n: number): Promise<Answer[]> {
     await adjust(hot),
     await api.post('/customers', { name: 'Ada', email: `ada${n}@example.com` }),
     await api.patch(`/products/${product}`, { name: `Olive oil ${n}, ${target}` }),
+    await api.patch(`/products?external_id=${named(n)}`, { name: `Rye ${n}`, unit: null }),
     await api.get(`/products/${product}`),
     await api.get('/products'),
+    await api.get(`/products?external_id=${named(n)}`),
+    await api.get(`/products?limit=100&${listed('external_id', 'shop%20OIL-')}`),
+    await api.get(`/products?limit=100&${listed('sku', 'OIL-')}`),
     await api.get('/customers'),
     await api.get(`/inventory/levels?location_id=${location}`),
     await api.get('/inventory/movements'),
@@ -215,6 +226,25 @@ describe('a request asks the database', () => {
         'commit',
       ],
     ]);
+  });
+
+  test('three times when it creates or changes by an ID of the caller', async () => {
+    const path = `/products?external_id=new%20${newKey()}`;
+    const load = ['find_holders_of_products_sku', 'lock_named_products'];
+    const line = { name: 'Rye', sku: newKey() };
+    const saves = ['bind_keys insert_products', 'bind_keys update_products', 'bind_keys'];
+    for (const [n, body] of [
+      line,
+      { ...line, name: 'Oats' },
+      { ...line, name: 'Oats' },
+    ].entries()) {
+      const locking = n < 2 ? ['lock_journals'] : [];
+      expect(await workOf(() => api.patch(path, body))).toEqual([
+        n === 0 ? 201 : 200,
+        3,
+        ['find_credentials_and_keys', 'begin', ...load, ...locking, saves[n], 'commit'],
+      ]);
+    }
   });
 
   test('twice when it is a replay, without a transaction', async () => {
@@ -309,8 +339,8 @@ test('a request touches only the rows that it needs, and scans no table', async 
     expect(touched(table, 'walked'), table).toBe(0);
     expect(touched(table, 'deleted'), table).toBe(0);
   }
-  // Two adjustments, one of them replayed, a customer and a PATCH: four operations, never updated.
-  expect([touched('operations', 'inserted'), touched('operations', 'updated')]).toEqual([4, 0]);
+  // Two adjustments, one of them replayed, a customer, a PATCH and an upsert.
+  expect([touched('operations', 'inserted'), touched('operations', 'updated')]).toEqual([5, 0]);
   expect(touched('inventory_movements', 'inserted')).toBe(2);
   expect(touched('inventory_movements', 'updated')).toBe(0);
   // Every update of a level stays on its page: no index is written.
@@ -319,8 +349,8 @@ test('a request touches only the rows that it needs, and scans no table', async 
     2, 2,
   ]);
   expect(touched('locations', 'updated')).toBe(0);
-  // Pages of 51, and the rows that writes read; a plan that scans would fetch thousands.
-  expect(touched('products', 'fetched')).toBeLessThan(70);
+  // Pages of 51 and of 100, and the rows that writes read; a plan that scans would fetch thousands.
+  expect(touched('products', 'fetched')).toBeLessThan(290);
   expect(touched('customers', 'fetched')).toBeLessThan(60);
   expect(touched('operations', 'fetched')).toBeLessThan(140);
   expect(touched('inventory_levels', 'fetched')).toBeLessThan(100);
@@ -405,8 +435,9 @@ test('no plan of a frequent statement scans a table, and no page is sorted', asy
       const parts = isMerged ? nodes.filter(isOf('Nested Loop')) : nodes.filter(isOf('Limit'));
       const walks = isMerged || isFeed ? parts.flatMap(nodesOf) : nodes;
       const sorted = walks.filter((one) => /Sort/.test(one['Node Type']));
-      // A request has few operations, which are found first.
-      const isFound = name.startsWith('operations_of_request_');
+      // A request has few operations, and a value that is unique one record: they are found first.
+      const isUnique = (one: Plan) => /^products_(sku|external_id)$/.test(one['Index Name'] ?? '');
+      const isFound = name.startsWith('operations_of_request_') || nodes.some(isUnique);
       if (isPage && !isFound) expect(sorted, text).toEqual([]);
       // Other indexes hold a position as well, behind all that the merchant has.
       const moved = nodes.filter((one) => one['Relation Name'] === 'inventory_movements');

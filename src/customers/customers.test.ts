@@ -331,6 +331,19 @@ describe('an erased customer', () => {
     expect((await api.post('/customers', { ...ada, external_id: 'Secret-1' })).status).toBe(201);
   });
 
+  test('has no ID of the caller any more: an upsert with it creates another one', async () => {
+    const path = '/customers?external_id=Secret-2';
+    const key = newKey();
+    const { id } = (await api.patch(path, { ...ada, note: 'first' }, { key })).body.data;
+    await erase(id);
+    const replayed = await api.patch(path, { ...ada, note: 'first' }, { key });
+    expect([replayed.status, replayed.code]).toEqual([410, 'resource_erased']);
+    expect((await api.patch(path, { note: 'second' })).code).toBe('validation_failed');
+    const other = await api.patch(path, { ...ada, note: 'second' });
+    expect([other.status, other.body.data.id === id]).toEqual([201, false]);
+    expect((await api.get(`/customers/${id}`)).code).toBe('resource_erased');
+  });
+
   test('is erased once: again changes nothing, and nobody is not found', async () => {
     const { id } = await created();
     const first = await erase(id);

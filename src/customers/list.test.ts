@@ -140,6 +140,7 @@ describe('filters', () => {
       '&external_id=X': [one],
       '&external_id=x': [two],
       '&external_id=x%20': [],
+      '&external_id=X&external_id=x&external_id=y': [one, two],
       '&email=one@example.com': [one, two],
       '&status=archived': [two],
       '&status=active': [one],

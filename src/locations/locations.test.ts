@@ -195,7 +195,8 @@ describe('a grant', () => {
     const all = await caller('all', of);
     const ids: string[] = [];
     for (let i = 0; i < 6; i += 1) {
-      ids.push((await all.post('/locations', { name: `L${i}`, code: `C${i}` })).body.data.id);
+      const body = { name: `L${i}`, code: `C${i}`, external_id: `E${i}` };
+      ids.push((await all.post('/locations', body)).body.data.id);
     }
     const [a = '', b = '', c = ''] = ids;
     const some = await caller([a, c], of);
@@ -221,6 +222,13 @@ describe('a grant', () => {
     expect(await idsOf(some, '&code=C0')).toEqual([a]);
     expect(await idsOf(some, '&code=C1')).toEqual([]);
     expect(await idsOf(all, '&code=c1')).toEqual([]);
+    const named = ['E3', 'E2', 'E1', 'E0', 'e1'].map((one) => `&external_id=${one}`).join('');
+    for (const limit of [1, 200]) {
+      expect(await idsOf(all, named, limit)).toEqual(ids.slice(0, 4));
+      expect(await idsOf(some, named, limit)).toEqual([a, c]);
+    }
+    expect(await idsOf(none, named)).toEqual([]);
+    expect(await idsOf(stranger, named)).toEqual([]);
     expect((await all.get('/locations?status=archived')).status).toBe(400);
   });
 });

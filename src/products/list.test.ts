@@ -94,6 +94,11 @@ describe('a list of products', () => {
       '&status=active': [one],
       '&sku=AB-1&status=archived': [],
       '&sku=AB-1&external_id=x&barcode=4006&status=active&q=one': [one],
+      '&sku=AB-1&sku=ab-1': [one, two],
+      '&external_id=X&external_id=x&external_id=none&external_id=x': [one, two],
+      '&external_id=X&external_id=x&sku=ab-1': [two],
+      '&sku=AB-1&sku=ab-1&updated_after=2026-01-01T00:00:00Z': [one, two],
+      '&sku={AB-1,ab-1}': [],
     };
     for (const [filter, ids] of Object.entries(found)) {
       expect(await idsOf(api, filter, 1), filter).toEqual(ids);
@@ -101,6 +106,37 @@ describe('a list of products', () => {
     for (const query of ['sku=', 'status=inactive', 'email=a@b.de', `barcode=${'1'.repeat(65)}`]) {
       expect((await api.get(`/products?${query}`)).status, query).toBe(400);
     }
+  });
+
+  test('by up to 100 SKUs or IDs of the caller, page by page, of this merchant alone', async () => {
+    const api = await caller();
+    const stranger = await caller();
+    const ids: string[] = [];
+    for (let n = 0; n < 7; n += 1) {
+      ids.push(await create(api, `p${n}`, { sku: `S ${n}`, external_id: `gid://shop/${n}?&,"` }));
+      await create(stranger, `q${n}`, { sku: `S ${n}`, external_id: `gid://shop/${n}?&,"` });
+    }
+    const many = (name: string, value: (n: number) => string, count: number) =>
+      Array.from({ length: count }, (_, n) => `&${name}=${encodeURIComponent(value(n))}`).join('');
+    const skus = (count: number) => many('sku', (n) => `S ${n + 3}`, count);
+    const names = (count: number) => many('external_id', (n) => `gid://shop/${n}?&,"`, count);
+    for (const limit of [1, 2, 200]) {
+      expect(await idsOf(api, skus(100), limit)).toEqual(ids.slice(3));
+      expect(await idsOf(api, names(100), limit)).toEqual(ids);
+      expect(await idsOf(api, skus(3) + names(5), limit)).toEqual(ids.slice(3, 5));
+    }
+    for (const filter of [skus(101), names(101)]) {
+      const refused = await api.get(`/products?limit=200${filter}`);
+      expect([refused.status, refused.code]).toEqual([400, 'invalid_parameter']);
+      expect(refused.body.error.details).toMatchObject([{ code: 'too_many' }]);
+    }
+    // A cursor is of these values, in whatever order they are named.
+    const page = await api.get(`/products?limit=2${names(4)}`);
+    const cursor = `&cursor=${encodeURIComponent(page.body.meta.next_cursor)}`;
+    const backwards = many('external_id', (n) => `gid://shop/${3 - n}?&,"`, 4);
+    const next = await api.get(`/products?limit=2${backwards}${names(1)}${cursor}`);
+    expect(next.body.data.map((one: { id: string }) => one.id)).toEqual(ids.slice(2, 4));
+    expect((await api.get(`/products?limit=2${names(3)}${cursor}`)).code).toBe('invalid_cursor');
   });
 
   test('by updated_after is inclusive, and joins with every other filter', async () => {

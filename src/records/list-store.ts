@@ -51,6 +51,9 @@ export async function readPage(
  * their values show whether an index or a walk along the IDs finds the rows sooner. With a million
  * customers, a kept plan took half a second for any filter; planned again, the worst takes a tenth
  * of that. Where a merchant has few rows, one text serves all limits and all filters.
+ *
+ * What unique values name is found first: the planner took 100 SKUs of a merchant for 900 rows, and
+ * walked along the IDs of all its 60,000 products.
  */
 export function listOf(
   resource: RecordResource,
@@ -69,11 +72,18 @@ export function listOf(
       if (value === undefined) return null;
       return Array.isArray(value) ? value.map(keyOf) : keyOf(String(value));
     });
+    const given = filters.map(({ name, condition }, index) =>
+      query[name] !== undefined && Object.hasOwn(resource.unique, name)
+        ? condition(`$${index + first}`)
+        : '',
+    );
+    const from = (limit: number | string, conditions: string) =>
+      walk(limit, conditions, given.join(''));
     const page = [merchant, after ?? ''];
     const { updated_after: changed } = query;
     if (changed !== undefined) {
       const floor = idFloor(resource.prefix, String(changed));
-      const rows = changedRows(resource, (side) => walk(limit, filtered + side), since, limit);
+      const rows = changedRows(resource, (side) => from(limit, filtered + side), since, limit);
       return pageOf(resource, '', rows, [...page, granted, ...values, changed, floor], limit);
     }
     if (resource.areFew) {
@@ -89,7 +99,7 @@ export function listOf(
     if (granted === null && values.every((value) => value === null)) {
       return pageOf(resource, `list_${resource.name}_${limit}`, walk(limit, ''), page, limit);
     }
-    return pageOf(resource, '', walk(limit, filtered), [...page, granted, ...values], limit);
+    return pageOf(resource, '', from(limit, filtered), [...page, granted, ...values], limit);
   };
 }
 
@@ -115,8 +125,12 @@ function walkOf(resource: RecordResource) {
   const { large } = columnNames(resource);
   const bytes = bytesOf(large.filter((name) => name !== 'metadata'));
   const isShown = resource.hidden.includes('erased_at') ? ' and r.erased_at is null' : '';
-  return (limit: number | string, filtered: string) => `
-    select ${columnExpressions(resource)}, ${bytes} as bytes from ${resource.name} r
+  const source = (named: string) =>
+    named === ''
+      ? resource.name
+      : `(select * from ${resource.name} r where r.merchant_id = $1${named} offset 0)`;
+  return (limit: number | string, filtered: string, named = '') => `
+    select ${columnExpressions(resource)}, ${bytes} as bytes from ${source(named)} r
     where r.merchant_id = $1 and r.id > $2${isShown}${granted(filtered)}
     order by r.id limit ${limit}`;
 }
