@@ -26,7 +26,25 @@ export const defaults: Readonly<Record<Noun | 'inventory', JsonObject>> = {
   inventory: { expected_quantity: null, note: null, reference: null },
 };
 
+const ofTransfers: JsonObject = {
+  from_location_id: null,
+  to_location_id: null,
+  shortage: 'refuse',
+  note: null,
+  reference: null,
+};
+
+/** What a member of such a write is without it. */
+export function defaultsOf(type: OperationType): JsonObject {
+  if (type === 'inventory.transfer') return ofTransfers;
+  return defaults[type.split('.')[0] as Noun | 'inventory'];
+}
+
 export const reasons = ['stock_count', 'external_adjustment', 'correction'] as const;
+/** Of what comes from the outside, or leaves. */
+export const outsideReasons = [
+  ...(['sale', 'return', 'receipt', 'damage', 'loss', 'production', 'other'] as const),
+];
 /** Words that are found in the names, and some that are not. */
 export const searched = ['ada', 'LOVE', 'zoe', 'flour 4', '100', '名', 'exa', 'nothing', '👍'];
 export const emails = ['ada@example.com', 'ada@EXAMPLE.com', 'zoë.z@bücher.example'];
@@ -147,16 +165,37 @@ const others: Readonly<Record<string, readonly [JsonValue, JsonValue]>> = {
   reason: ['correction', 'stock_count'],
   reference: ['other', null],
   product_id: ['prod_01k9x3v7c2e4r8t1m5n6p0q9sa', 'prod_01k9x3v7c2e4r8t1m5n6p0q9sb'],
+  lines: [
+    [{ product_id: 'prod_01k9x3v7c2e4r8t1m5n6p0q9sa', quantity: '7' }],
+    [{ product_id: 'prod_01k9x3v7c2e4r8t1m5n6p0q9sa', quantity: '8' }],
+  ],
   location_id: ['loc_01k9x3v7c2e4r8t1m5n6p0q9sa', 'loc_01k9x3v7c2e4r8t1m5n6p0q9sb'],
 };
 
 /** The same body with another value, as valid, in one member. */
 export function withOther(type: OperationType, body: JsonObject, member: string): JsonObject {
+  if (type === 'inventory.transfer') return withOtherTransfer(body, member);
   const noun = type.split('.')[0] as Noun;
   const pair = member === 'status' ? statuses[noun] : others[member];
   if (pair === undefined) throw new Error(`no other value is known for ${member}`);
   const [one, two] = pair;
   return { ...body, [member]: JSON.stringify(one) === JSON.stringify(body[member]) ? two : one };
+}
+
+/** What says which way it goes fits together: it is changed as a whole. */
+function withOtherTransfer(body: JsonObject, member: string): JsonObject {
+  const one = 'loc_01k9x3v7c2e4r8t1m5n6p0q9sa';
+  const two = 'loc_01k9x3v7c2e4r8t1m5n6p0q9sb';
+  const inwards = { from_location_id: null, shortage: 'refuse', to_location_id: one };
+  const outwards = { to_location_id: null, from_location_id: two };
+  const wholes: Readonly<Record<string, JsonObject>> = {
+    from_location_id: { ...outwards, reason: 'loss' },
+    to_location_id: { ...inwards, reason: 'production' },
+    reason: { ...inwards, reason: 'return' },
+    shortage: { ...outwards, reason: 'damage', shortage: 'record' },
+  };
+  const whole = wholes[member];
+  return whole === undefined ? withOther('inventory.adjust', body, member) : { ...body, ...whole };
 }
 
 /** A body with one member that its field refuses, and the one detail that says so. */
@@ -176,6 +215,7 @@ const spoil = (field: string, code: string, set: JsonObject, more: Partial<Spoil
   ...more,
 });
 const left = (field: string): Spoil => spoil(field, 'required', {}, { drop: field });
+const allReasons = ['transfer', ...outsideReasons];
 const long = (length: number) => 'x'.repeat(length + 1);
 
 const spoiltName = [
@@ -220,8 +260,7 @@ const spoiltLocation = [
   spoil('timezone', 'unknown_value', { timezone: 'Mars/Base' }),
 ];
 
-/** Faults of single fields, by what is written. */
-const spoils: Readonly<Record<OperationType, readonly Spoil[]>> = {
+const spoilsOfRest: Readonly<Record<OperationType, readonly Spoil[]>> = {
   'customers.create': [...spoiltCustomer, left('name'), left('email')],
   'customers.update': [...spoiltCustomer, ...spoiltStatus('customers')],
   'products.create': [...spoiltProduct, left('name')],
@@ -247,6 +286,30 @@ const spoils: Readonly<Record<OperationType, readonly Spoil[]>> = {
     spoil('note', 'invalid_format', { note: 'a\nb' }),
     spoil('reference', 'too_long', { reference: long(255) }),
     spoil('quantity_after', 'read_only', { quantity_after: '1' }),
+    spoil('delta', 'unknown_field', { delta: '1' }),
+  ],
+};
+
+const line = { product_id: 'prod_01k9x3v7c2e4r8t1m5n6p0q9sa', quantity: '1' };
+
+/** Faults of single fields, by what is written. */
+const spoils: Readonly<Record<OperationType, readonly Spoil[]>> = {
+  ...spoilsOfRest,
+  'inventory.transfer': [
+    ...['lines', 'reason'].map(left),
+    spoil('lines', 'value_not_allowed', { lines: [] }),
+    spoil('lines', 'invalid_type', { lines: line }),
+    spoil('lines.0', 'invalid_type', { lines: ['1'] }),
+    spoil('lines.0.quantity', 'must_be_positive', { lines: [{ ...line, quantity: '0' }] }),
+    spoil('lines.0.quantity', 'must_not_be_negative', { lines: [{ ...line, quantity: '-1' }] }),
+    spoil('lines.0.quantity', 'required', { lines: [{ product_id: line.product_id }] }),
+    spoil('lines.0.product_id', 'too_short', { lines: [{ ...line, product_id: '' }] }),
+    spoil('lines.0.colour', 'unknown_field', { lines: [{ ...line, colour: 'red' }] }),
+    spoil('lines.1.product_id', 'repeated', { lines: [line, line] }),
+    spoil('reason', 'value_not_allowed', { reason: 'theft' }, { allowed: allReasons }),
+    spoil('shortage', 'value_not_allowed', { shortage: 'x' }, { allowed: ['refuse', 'record'] }),
+    spoil('note', 'invalid_format', { note: 'a\nb' }),
+    spoil('is_short', 'read_only', { is_short: true }),
     spoil('delta', 'unknown_field', { delta: '1' }),
   ],
 };

@@ -6,7 +6,6 @@ import { expect } from 'vitest';
 import type { JsonObject } from '../../src/contract/json.ts';
 import type { OperationType } from '../../src/contract/resource.ts';
 import type { Answer } from '../kit/api.ts';
-import type { Noun } from '../kit/bodies.ts';
 import { erased, isChange, isCreate, nounOf, type Refusal, shown, type Verdict } from './rules.ts';
 import {
   actorOf,
@@ -36,14 +35,24 @@ export interface Exchange {
   readonly isUnclear: boolean;
 }
 
-const resources = {
+const resources: Readonly<Record<string, { readonly type: string; readonly prefix: string }>> = {
   customers: { type: 'customer', prefix: 'cus_' },
   products: { type: 'product', prefix: 'prod_' },
   locations: { type: 'location', prefix: 'loc_' },
-  inventory: { type: 'inventory_movement', prefix: 'imv_' },
-} as const;
+  'inventory.adjust': { type: 'inventory_movement', prefix: 'imv_' },
+  'inventory.transfer': { type: 'inventory_transfer', prefix: 'itr_' },
+};
 
-const memberPaths = { customers: '/customers', products: '/products', locations: '/locations' };
+function resourceOf(type: OperationType) {
+  const resource = resources[type] ?? resources[nounOf(type)];
+  if (resource === undefined) throw new Error(`nothing is known of ${type}`);
+  return resource;
+}
+
+const memberPaths: Readonly<Record<string, string>> = {
+  inventory_movement: '/inventory/movements',
+  inventory_transfer: '/inventory/transfers',
+};
 
 export const isReplay = ({ headers }: Answer): boolean =>
   headers.get('idempotent-replayed') === 'true';
@@ -98,8 +107,7 @@ type Written = Pick<Bound, 'operation' | 'resource' | 'position'>;
 
 function writeAnswer(merchant: Merchant, type: OperationType, written: Written, data: JsonObject) {
   const { operation, resource, position } = written;
-  const noun = nounOf(type);
-  const member = noun === 'inventory' ? '/inventory/movements' : memberPaths[noun];
+  const member = memberPaths[resourceOf(type).type] ?? `/${nounOf(type)}`;
   return {
     ...nothing,
     status: isChange(type) ? 200 : 201,
@@ -166,13 +174,15 @@ function perform(world: World, verdict: Verdict & { kind: 'done' }, exchange: Ex
   const { data: shown = {}, meta } = answer.body;
   expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
   const operation = newId(world, meta.operation_id, 'op_');
-  const id = isChange(write.type) ? write.id : newId(world, shown.id, resources[noun].prefix);
+  const id = isChange(write.type)
+    ? write.id
+    : newId(world, shown.id, resourceOf(write.type).prefix);
   const at = isCreate(write.type) ? shown.created_at : (shown.recorded_at ?? shown.updated_at);
-  const before =
-    caller.credential.merchant[noun === 'inventory' ? 'movements' : (noun as Noun)].get(id);
   const { merchant } = caller.credential;
+  const before = noun === 'inventory' ? undefined : merchant[noun].get(id);
   const next = String(merchant.journal.times.length + 1);
-  const data = verdict.does({ id, at, operation, position: next });
+  const adopt = (chosen: unknown, prefix: string) => newId(world, chosen, prefix);
+  const data = verdict.does({ id, at, operation, position: next, data: shown, adopt });
   const isChanged = data !== before;
   if (isChanged) {
     expectWithin(span, at);
@@ -191,12 +201,15 @@ function bind(
   const { operation, resource, position, error } = outcome;
   world.bound.set(binding(credential, write, key), { write, ...outcome });
   const { type, id, body } = write;
-  const named = type === 'inventory.adjust' ? (body.location_id ?? null) : null;
+  const [named = null, other] = ['location_id', 'from_location_id', 'to_location_id'].flatMap(
+    (name) => (nounOf(type) === 'inventory' && typeof body[name] === 'string' ? [body[name]] : []),
+  );
+  if (other !== undefined) credential.merchant.otherPlaces.set(operation, other);
   credential.merchant.operations.set(operation, {
     id: operation,
     type,
     status: error === undefined ? 'succeeded' : 'rejected',
-    resource: error === undefined ? { type: resources[nounOf(type)].type, id: resource } : null,
+    resource: error === undefined ? { type: resourceOf(type).type, id: resource } : null,
     error:
       error === undefined ? null : { code: error.code ?? null, details: error.details ?? null },
     location_id: type === 'locations.update' ? id : named,

@@ -7,7 +7,7 @@ import { expect } from 'vitest';
 import type { JsonObject } from '../../src/contract/json.ts';
 import type { Reader, Writer } from '../../src/core/statement.ts';
 import type { Answer, Ask } from '../kit/api.ts';
-import { defaults, spoilsOf, withOther } from '../kit/bodies.ts';
+import { defaultsOf, spoilsOf, withOther } from '../kit/bodies.ts';
 import { plainSpelling, type Spelling, spelled } from '../kit/spelling.ts';
 import { etagOf, isReplay, plain, readAnswer, refusalAnswer, settle } from './answers.ts';
 import { callerOf, keyOf, pathOf, type WriteDraft, writeOf } from './drafts.ts';
@@ -107,7 +107,7 @@ async function send(
 ): Promise<void> {
   const { type, ifMatch } = made;
   const verdict = judge(world, caller, made, key);
-  const text = spelled(sentBody(made), spelling, isChange(type) ? {} : defaults[nounOf(type)]);
+  const text = spelled(sentBody(made), spelling, isChange(type) ? {} : defaultsOf(type));
   const headers = ifMatch === undefined ? {} : { 'if-match': `"${ifMatch}"` };
   const method = isChange(type) ? 'PATCH' : 'POST';
   const request = { body: text, key, headers };
@@ -179,7 +179,8 @@ export const get = (draft: { by: number; name: Member; which: number }): Command
     const idsAt = (one: Merchant | undefined) => [...(one?.[draft.name].keys() ?? [])];
     const foreign = world.merchants.find((one) => one !== merchant);
     const id = pick(idsAt(merchant), idsAt(foreign), draft.which);
-    const folder = draft.name === 'movements' ? '/inventory/movements' : `/${draft.name}`;
+    const isOfStock = draft.name === 'movements' || draft.name === 'transfers';
+    const folder = isOfStock ? `/inventory/${draft.name}` : `/${draft.name}`;
     const answer = await real.send(caller, 'GET', `${folder}/${id}`);
     real.note(`get ${draft.name} ${answer.status}`);
     const { refusal, value } = member(caller, draft.name, id);

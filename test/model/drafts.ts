@@ -9,6 +9,7 @@ import {
   emails,
   externalIds,
   type Noun,
+  outsideReasons,
   reasons,
   searched,
   skus,
@@ -48,7 +49,22 @@ export type Draft =
       readonly reason: string;
       readonly note: string | null;
       readonly reference: string | null;
-    };
+    }
+  | TransferDraft;
+
+/** A transfer by numbers: of the products those that differ. */
+export interface TransferDraft {
+  readonly kind: 'transfer';
+  readonly sides: 'in' | 'out' | 'between';
+  readonly from: number;
+  readonly to: number;
+  /** In hundred-thousandths. */
+  readonly lines: readonly { readonly product: number; readonly quantity: number }[];
+  readonly reason: string;
+  readonly shortage: string;
+  readonly note: string | null;
+  readonly reference: string | null;
+}
 
 export interface WriteDraft {
   readonly what: Draft;
@@ -97,6 +113,10 @@ function madeOf(world: World, { merchant }: Credential, what: Draft): Write {
       const body = adjustmentOf(world, merchant, what);
       return { type: 'inventory.adjust', id: '', ifMatch: undefined, body };
     }
+    case 'transfer': {
+      const body = transferOf(world, merchant, what);
+      return { type: 'inventory.transfer', id: '', ifMatch: undefined, body };
+    }
   }
 }
 
@@ -121,6 +141,27 @@ function adjustmentOf(
   };
 }
 
+function transferOf(world: World, merchant: Merchant, what: TransferDraft): JsonObject {
+  const from = idOf(world, merchant, 'locations', what.from);
+  const into = idOf(world, merchant, 'locations', what.to);
+  const sides = from === into && what.sides === 'between' ? 'out' : what.sides;
+  const lines = new Map(
+    what.lines.map(({ product, quantity }) => [
+      idOf(world, merchant, 'products', product),
+      quantityOf(BigInt(quantity)),
+    ]),
+  );
+  return {
+    from_location_id: sides === 'in' ? null : from,
+    to_location_id: sides === 'out' ? null : into,
+    reason: sides === 'between' ? 'transfer' : what.reason,
+    shortage: sides === 'out' ? what.shortage : 'refuse',
+    lines: [...lines].map(([product_id, quantity]) => ({ product_id, quantity })),
+    note: what.note,
+    reference: what.reference,
+  };
+}
+
 /** Of the merchant's own; now and then a foreign one, or one that nobody has. */
 function idOf(world: World, merchant: Merchant, noun: Noun, n: number): string {
   const foreign = world.merchants.find((one) => one !== merchant);
@@ -129,6 +170,7 @@ function idOf(world: World, merchant: Merchant, noun: Noun, n: number): string {
 
 export function pathOf({ type, id }: Write): string {
   if (type === 'inventory.adjust') return '/inventory/adjustments';
+  if (type === 'inventory.transfer') return '/inventory/transfers';
   return isChange(type) ? `/${nounOf(type)}/${id}` : `/${nounOf(type)}`;
 }
 
@@ -191,7 +233,8 @@ function filterValue(
     barcode: barcodes,
     code: codes,
     q: searched,
-    reason: reasons,
+    reason: [...reasons, ...outsideReasons],
+    short: ['true'],
     type: list === 'events' ? eventTypes : operationTypes,
     order: ['asc', 'desc'],
   };

@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from '../../src/contract/json.ts';
 import type { OperationType } from '../../src/contract/resource.ts';
 import type { Noun } from '../kit/bodies.ts';
 import { nounOf } from './rules.ts';
+import { shortOf } from './transfers.ts';
 import { type Credential, type Merchant, reaches } from './world.ts';
 
 const types: Readonly<Record<string, string>> = {
@@ -15,6 +16,7 @@ const types: Readonly<Record<string, string>> = {
   'locations.create': 'location.created',
   'locations.update': 'location.updated',
   'inventory.adjust': 'inventory.adjusted',
+  'inventory.transfer': 'inventory.transferred',
 };
 
 /** What a feed is narrowed to. Each that is empty lets everything through. */
@@ -85,14 +87,23 @@ function movedBy(
   const near = [...credential.merchant.movements.values()].filter(
     (one) => one.operation_id === operation.id && reaches(credential, one.location_id),
   );
-  const isAsked = near.some(
+  const { type, id } = operation.resource as { type: string; id: string };
+  const transfer = credential.merchant.transfers.get(id);
+  const short = (transfer === undefined ? [] : shortOf(transfer)).filter((one) =>
+    reaches(credential, one.location_id),
+  );
+  const isAsked = [...near, ...short].some(
     (one) => isAmong(locations, one.location_id) && isAmong(products, one.product_id),
   );
   if (!isAsked) return undefined;
-  const places = new Set(near.map(({ location_id }) => String(location_id)));
+  const places = new Set([...near, ...short].map(({ location_id }) => String(location_id)));
   return {
-    resource: { type: 'inventory_movement', id: near[0]?.id ?? null, version: null },
+    resource: { type, id: transfer === undefined ? (near[0]?.id ?? null) : id, version: null },
     location_ids: [...places].sort(),
-    data: { movements: near.slice(0, 50), movement_count: near.length },
+    data: {
+      movements: near.slice(0, 50),
+      movement_count: near.length,
+      ...(short.length === 0 ? {} : { short }),
+    },
   };
 }

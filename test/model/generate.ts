@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import type { Scope } from '../../src/core/principal.ts';
 import { scopes } from '../../src/resources.ts';
-import { anyBody, anyPatch, defaults, type Noun, reasons } from '../kit/bodies.ts';
+import { anyBody, anyPatch, defaults, type Noun, outsideReasons, reasons } from '../kit/bodies.ts';
 import { anySpelling } from '../kit/spelling.ts';
 import * as does from './commands.ts';
 import type { Draft } from './drafts.ts';
@@ -62,6 +62,34 @@ const adjustments: fc.Arbitrary<Draft> = fc.record(
   plain,
 );
 
+/** Few enough that what is there is often less, and that lines meet. */
+const transfers: fc.Arbitrary<Draft> = fc.record(
+  {
+    kind: fc.constant('transfer'),
+    sides: fc.constantFrom('in', 'in', 'out', 'out', 'between'),
+    from: number,
+    to: number,
+    lines: fc.array(
+      fc.record(
+        {
+          product: number,
+          quantity: fc.oneof(
+            { weight: 5, arbitrary: fc.integer({ min: 1, max: 9 }).map((n) => n * 100_000) },
+            { weight: 1, arbitrary: fc.integer({ min: 1, max: 3_000_000 }) },
+          ),
+        },
+        plain,
+      ),
+      { minLength: 1, maxLength: 3 },
+    ),
+    reason: fc.constantFrom(...outsideReasons),
+    shortage: rarely('refuse', fc.constant('record'), 3),
+    note: fc.constantFrom(null, 'Delivery 7'),
+    reference: fc.constantFrom(null, 'receipt 1'),
+  },
+  plain,
+);
+
 const sending = {
   by: anybody,
   spelling: anySpelling,
@@ -108,6 +136,7 @@ const filtersOf: Readonly<Record<List['name'], readonly string[]>> = {
     'order',
     'after_position',
   ],
+  transfers: ['location_id', 'short'],
   operations: ['type', 'status', 'request_id', 'credential_id'],
   events: ['location_id', 'after_position'],
 };
@@ -180,7 +209,14 @@ const gets = fc
       by: anybody,
       which: number,
       name: fc.constantFrom(
-        ...(['movements', 'customers', 'products', 'locations', 'operations'] as const),
+        ...([
+          'movements',
+          'transfers',
+          'customers',
+          'products',
+          'locations',
+          'operations',
+        ] as const),
       ),
     },
     plain,
@@ -211,7 +247,8 @@ const anyBroken = fc
 
 /** One command of any kind. */
 export const anyCommand: fc.Arbitrary<does.Command> = fc.oneof(
-  { weight: 42, arbitrary: writes(adjustments) },
+  { weight: 32, arbitrary: writes(adjustments) },
+  { weight: 28, arbitrary: writes(transfers) },
   { weight: 18, arbitrary: writes(creates) },
   { weight: 18, arbitrary: writes(changes) },
   { weight: 30, arbitrary: replays },

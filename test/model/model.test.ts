@@ -57,11 +57,14 @@ const rules = [
   'location_inactive',
   'validation_failed',
 ];
-const lists = ['customers', 'products', 'locations', 'movements', 'operations', 'events'];
+const lists = [
+  ...['customers', 'products', 'locations', 'movements', 'transfers', 'operations', 'events'],
+];
+const stock = ['inventory.adjust', 'inventory.transfer'].map((type) => ({ type, ok: 201 }));
 
 /** A test in which one of these never happened would prove nothing about it. */
 const expected = [
-  ...[...edits, { type: 'inventory.adjust', ok: 201 }].flatMap(({ type, ok }) => [
+  ...[...edits, ...stock].flatMap(({ type, ok }) => [
     `${type} done ${ok}`,
     `${type} replayed ${ok}`,
     `${type} refused 401 invalid_token`,
@@ -73,6 +76,10 @@ const expected = [
   ...rules.map((code) => `inventory.adjust replayed 422 ${code}`),
   ...['sku_taken', 'external_id_taken'].map((code) => `products.create rejected 422 ${code}`),
   'inventory.adjust refused 403 location_not_granted',
+  'inventory.transfer refused 403 location_not_granted',
+  'inventory.transfer rejected 422 insufficient_quantity',
+  'inventory.transfer replayed 422 insufficient_quantity',
+  'inventory.transfer rejected 422 location_inactive',
   'locations.create refused 403 location_not_granted',
   'locations.create rejected 422 code_taken',
   'products.update rejected 412 precondition_failed',

@@ -98,5 +98,6 @@ function ask(real: Real, caller: Caller, wanted: List, limit: number, cursor?: s
 
 function folderOf({ name, id }: List): string {
   if (name === 'product levels') return `/products/${id}/levels`;
-  return name === 'levels' || name === 'movements' ? `/inventory/${name}` : `/${name}`;
+  const isOfStock = name === 'levels' || name === 'movements' || name === 'transfers';
+  return isOfStock ? `/inventory/${name}` : `/${name}`;
 }

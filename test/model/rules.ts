@@ -5,6 +5,7 @@ import type { JsonObject, JsonValue } from '../../src/contract/json.ts';
 import type { OperationType } from '../../src/contract/resource.ts';
 import type { Scope } from '../../src/core/principal.ts';
 import { defaults, type Noun, spoilt } from '../kit/bodies.ts';
+import { transfer } from './transfers.ts';
 import {
   actorOf,
   type Bound,
@@ -36,6 +37,10 @@ export interface Minted {
   readonly at: string;
   readonly operation: string;
   readonly position: string;
+  /** The answer, for what else it chose. */
+  readonly data: JsonObject;
+  /** Takes an ID of it, which must be new. */
+  adopt(id: unknown, prefix: string): string;
 }
 
 export type Verdict =
@@ -70,6 +75,7 @@ export function judge(world: World, caller: Caller, write: Write, key: string): 
   const unbound = refusalOfFields(write) ?? refusalOfPath(merchant, write);
   if (unbound !== undefined) return { kind: 'refused', refusal: unbound };
   if (write.type === 'inventory.adjust') return adjust(credential, write);
+  if (write.type === 'inventory.transfer') return transfer(credential, write);
   const noun = nounOf(write.type) as Noun;
   return isCreate(write.type) ? create(merchant, noun, write) : change(merchant, noun, write);
 }
@@ -94,11 +100,14 @@ function refusalOfPlace(credential: Credential, write: Write): Refusal | undefin
   const { type, id } = write;
   if (type === 'locations.update') return reaches(credential, id) ? undefined : notFound;
   if (type === 'locations.create') return credential.locations === 'all' ? undefined : notGranted;
-  if (type !== 'inventory.adjust') return undefined;
-  const named = sentBody(write).location_id;
-  if (typeof named !== 'string' || named === '' || named.length > 64) return undefined;
-  const isThere = credential.merchant.locations.has(named) && reaches(credential, named);
-  return isThere ? undefined : notGranted;
+  if (nounOf(type) !== 'inventory') return undefined;
+  const body = sentBody(write);
+  const named = ['location_id', 'from_location_id', 'to_location_id'].map((name) => body[name]);
+  const isLost = named.some((location) => {
+    if (typeof location !== 'string' || location === '' || location.length > 64) return false;
+    return !credential.merchant.locations.has(location) || !reaches(credential, location);
+  });
+  return isLost ? notGranted : undefined;
 }
 
 function refusalOfFields({ spoil }: Write): Refusal | undefined {
@@ -216,10 +225,9 @@ function refusalOfAdjustment(
   const refuse = (code: string, field: string, more: JsonObject = {}) =>
     rejected(422, code, [{ field, code, ...more }]);
   const product = merchant.products.get(String(body.product_id));
-  if (product === undefined) return refuse('product_not_found', 'product_id');
-  if (product.status === 'archived') return refuse('product_archived', 'product_id');
-  if (product.inventory_tracked === false) return refuse('inventory_not_tracked', 'product_id');
-  const { precision } = product.unit as { precision: number };
+  const fault = productFault(product);
+  if (fault !== undefined) return refuse(fault, 'product_id');
+  const precision = precisionOf(product);
   const tooFine = ['target_quantity', 'expected_quantity']
     .filter((field) => placesOf(body[field]) > precision)
     .map((field) => ({ field, code: 'too_many_decimal_places' }));
@@ -234,20 +242,32 @@ function refusalOfAdjustment(
   return refuse('inventory_no_change', 'target_quantity', now);
 }
 
+/** That of its unit. */
+export const precisionOf = (product: JsonObject | undefined): number =>
+  (product?.unit as { precision: number } | undefined)?.precision ?? 0;
+
+/** Why a product cannot move. */
+export function productFault(product: JsonObject | undefined): string | undefined {
+  if (product === undefined) return 'product_not_found';
+  if (product.status === 'archived') return 'product_archived';
+  return product.inventory_tracked === false ? 'inventory_not_tracked' : undefined;
+}
+
 /** What an answer to a write shows: the resource as it is now, an adjustment with its level. */
 export function shown(merchant: Merchant, type: OperationType, id: string): JsonObject {
+  if (type === 'inventory.transfer') return merchant.transfers.get(id) ?? {};
   if (type !== 'inventory.adjust') return merchant[nounOf(type) as Noun].get(id) ?? {};
   const movement = merchant.movements.get(id) ?? {};
   const level = merchant.levels.get(`${movement.product_id} ${movement.location_id}`) ?? null;
   return { ...movement, level };
 }
 
-const placesOf = (quantity: JsonValue | undefined): number =>
+export const placesOf = (quantity: JsonValue | undefined): number =>
   typeof quantity === 'string' ? (quantity.split('.')[1] ?? '').length : 0;
 
-const done = (does: (minted: Minted) => JsonObject): Verdict => ({ kind: 'done', does });
+export const done = (does: (minted: Minted) => JsonObject): Verdict => ({ kind: 'done', does });
 
-const rejected = (status: number, code: string, details: readonly Detail[]): Verdict => ({
+export const rejected = (status: number, code: string, details: readonly Detail[]): Verdict => ({
   kind: 'rejected',
   refusal: { status, code, details },
 });

@@ -4,6 +4,7 @@
 import type { JsonObject } from '../../src/contract/json.ts';
 import { eventsOf } from './feed.ts';
 import { erased, notFound, notGranted, type Refusal, refusalOfCaller } from './rules.ts';
+import { cut } from './transfers.ts';
 import {
   type Caller,
   type Credential,
@@ -25,6 +26,7 @@ export const scopes = {
   levels: 'inventory.read',
   'product levels': 'inventory.read',
   movements: 'inventory.read',
+  transfers: 'inventory.read',
   operations: null,
   events: 'events.read',
 } as const;
@@ -51,6 +53,7 @@ export function entries(
   if (beyond !== undefined) return { refusal: beyond };
   const value = visible(world, credential, list, moment)
     .filter((row) => matches(row, list))
+    .map((row) => (list.name === 'transfers' ? cut(row, (one) => reaches(credential, one)) : row))
     .sort((a, b) => (sortKey(list, a) < sortKey(list, b) ? -1 : 1));
   return { value: isDescending(list) ? value.reverse() : value };
 }
@@ -110,7 +113,9 @@ export function metaOf({ journal }: Merchant, list: List, { rows, next, moment }
     return { through_position: String(through), journal: journal.id };
   }
   if (list.name !== 'movements' || valuesOf(list, 'order')[0] !== 'asc') return {};
-  const through_position = rows.at(-1)?.position ?? valuesOf(list, 'after_position')[0] ?? '0';
+  // Of the last operation there may be more behind the page.
+  const whole = rows.findLast(({ position }) => position !== next?.position);
+  const through_position = whole?.position ?? valuesOf(list, 'after_position')[0] ?? '0';
   return { through_position, journal: journal.id };
 }
 
@@ -137,7 +142,8 @@ export function following(list: List, rows: readonly JsonObject[], after: string
 
 export function sortKey({ name }: List, row: JsonObject): string {
   if (name === 'levels') return String(row.product_id);
-  if (name === 'movements' || name === 'events') return placeKey(row.position);
+  if (name === 'events') return placeKey(row.position);
+  if (name === 'movements') return `${placeKey(row.position)}.${placeKey(row.line)}`;
   return String(name === 'product levels' ? row.location_id : row.id);
 }
 
@@ -145,7 +151,7 @@ export function sortKey({ name }: List, row: JsonObject): string {
 export const placeKey = (position: unknown) => String(position).padStart(9, '0');
 
 function isDescending(list: List): boolean {
-  if (list.name === 'operations') return true;
+  if (list.name === 'operations' || list.name === 'transfers') return true;
   return list.name === 'movements' && valuesOf(list, 'order')[0] !== 'asc';
 }
 
@@ -175,6 +181,8 @@ function visible(
       return levels.filter((row) => row.product_id === list.id && isNear(row));
     case 'movements':
       return rows(merchant.movements).filter(isNear);
+    case 'transfers':
+      return rows(merchant.transfers).filter((row) => isTransferSeen(credential, row));
     case 'operations': {
       const seen = rows(merchant.operations).filter((row) => isOperationSeen(credential, row));
       if (list.key === undefined) return seen;
@@ -193,6 +201,12 @@ function visible(
   }
 }
 
+/** From or to a location that is granted. */
+function isTransferSeen(credential: Credential, row: JsonObject): boolean {
+  const sides = [row.from_location_id, row.to_location_id];
+  return sides.some((side) => side !== null && reaches(credential, side));
+}
+
 /** One's own; with the scope others', as far as one may read what they wrote, and where. */
 function isOperationSeen({ id, scopes: held, ...credential }: Credential, row: JsonObject) {
   if (row.credential_id === id) return true;
@@ -202,7 +216,10 @@ function isOperationSeen({ id, scopes: held, ...credential }: Credential, row: J
   return (
     held.includes('operations.read') &&
     held.some((scope) => scope === reading) &&
-    (place === null || place === undefined || reaches({ id, scopes: held, ...credential }, place))
+    [place, credential.merchant.otherPlaces.get(String(row.id))].every(
+      (one) =>
+        one === null || one === undefined || reaches({ id, scopes: held, ...credential }, one),
+    )
   );
 }
 
@@ -211,6 +228,7 @@ type Filter = (row: JsonObject, value: string) => boolean;
 /** A filter that is not here asks for a member of its own name. */
 const filters: Readonly<Record<string, Filter>> = {
   order: () => true,
+  short: (row) => row.is_short === true,
   journal: () => true,
   as_of: () => true,
   as_of_position: () => true,
@@ -227,11 +245,18 @@ const filters: Readonly<Record<string, Filter>> = {
   },
 };
 
+function filterOf(list: List, name: string): Filter {
+  if (list.name === 'transfers' && name === 'location_id') {
+    return (row, value) => row.from_location_id === value || row.to_location_id === value;
+  }
+  return filters[name] ?? ((row, value) => row[name] === value);
+}
+
 function matches(row: JsonObject, list: List): boolean {
   return list.query.every(([name]) => {
     // The others say which movements, which is not a member of the event.
     if (list.name === 'events' && name !== 'after_position') return true;
-    const filter: Filter = filters[name] ?? ((one, value) => one[name] === value);
+    const filter: Filter = filterOf(list, name);
     return valuesOf(list, name).some((value) => filter(row, value));
   });
 }
@@ -248,7 +273,13 @@ const words = (text: string): string[] =>
     .toLowerCase()
     .match(/[\p{L}\p{N}]+/gu) ?? [];
 
-export type Member = 'customers' | 'products' | 'locations' | 'movements' | 'operations';
+export type Member =
+  | 'customers'
+  | 'products'
+  | 'locations'
+  | 'movements'
+  | 'transfers'
+  | 'operations';
 
 /** One resource by its ID. */
 export function member(caller: Caller, name: Member, id: string): View<JsonObject> {
@@ -261,8 +292,10 @@ export function member(caller: Caller, name: Member, id: string): View<JsonObjec
     row !== undefined &&
     (name !== 'locations' || reaches(credential, id)) &&
     (name !== 'movements' || reaches(credential, row.location_id)) &&
+    (name !== 'transfers' || isTransferSeen(credential, row)) &&
     (name !== 'operations' || isOperationSeen(credential, row));
   if (!isSeen) return { refusal: notFound };
   if (name === 'customers' && merchant.erased.has(id)) return { refusal: erased };
-  return { value: row };
+  const isCut = name === 'transfers' && row !== undefined;
+  return { value: isCut ? cut(row, (location) => reaches(credential, location)) : row };
 }

@@ -14,10 +14,13 @@ export interface Merchant extends Readonly<Record<Noun, Rows>> {
   readonly id: string;
   readonly name: string;
   readonly movements: Rows;
+  readonly transfers: Rows;
   /** By product and location. */
   readonly levels: Rows;
   /** The time of one is null until it was read. */
   readonly operations: Rows;
+  /** The second location that an operation names, by its ID. */
+  readonly otherPlaces: Map<string, string>;
   /** Customers. */
   readonly erased: Set<string>;
   readonly journal: Journal;
@@ -97,6 +100,7 @@ export const listNames = [
   'levels',
   'product levels',
   'movements',
+  'transfers',
   'operations',
   'events',
 ] as const;
@@ -144,8 +148,10 @@ export function newMerchant(id: string, name: string): Merchant {
     products: new Map(),
     locations: new Map(),
     movements: new Map(),
+    transfers: new Map(),
     levels: new Map(),
     operations: new Map(),
+    otherPlaces: new Map(),
     erased: new Set(),
     journal: { id: '', times: [] },
   };

@@ -14,8 +14,9 @@ import { fingerprint } from '../../src/operations/fingerprint.ts';
 import {
   anyBody,
   anyPatch,
-  defaults,
+  defaultsOf,
   type Noun,
+  outsideReasons,
   reasons,
   spoilsOf,
   spoilt,
@@ -60,7 +61,7 @@ function parserOf(type: OperationType): BodyParser {
 }
 
 function textOf(type: OperationType, body: JsonObject, spelling: Spelling): string {
-  return spelled(body, spelling, isChange(type) ? {} : defaults[nounOf(type)]);
+  return spelled(body, spelling, isChange(type) ? {} : defaultsOf(type));
 }
 
 const quantities = fc.constantFrom<JsonValue>('0', '5', '12.5', '999999999999.99999');
@@ -77,10 +78,40 @@ const adjustment: fc.Arbitrary<JsonObject> = fc.record(
   { noNullPrototype: true },
 );
 
+const moved: fc.Arbitrary<JsonObject> = fc
+  .record(
+    {
+      location: fc.constantFrom(mintId('loc_'), 'y'),
+      isInwards: fc.boolean(),
+      isRecorded: fc.boolean(),
+      reason: fc.constantFrom(...outsideReasons),
+      lines: fc.uniqueArray(
+        fc.record(
+          {
+            product_id: fc.constantFrom(mintId('prod_'), 'x', 'z'),
+            quantity: fc.constantFrom('5', '12.5', '999999999999.99999'),
+          },
+          { noNullPrototype: true },
+        ),
+        { minLength: 1, maxLength: 3, selector: ({ product_id }) => product_id },
+      ),
+      note: fc.constantFrom(null, 'Note', ''),
+      reference: fc.constantFrom(null, '', '5.0', '5'),
+    },
+    { noNullPrototype: true },
+  )
+  .map(({ location, isInwards, isRecorded, ...rest }) => ({
+    ...rest,
+    from_location_id: isInwards ? null : location,
+    to_location_id: isInwards ? location : null,
+    shortage: isRecorded && !isInwards ? 'record' : 'refuse',
+  }));
+
 const isPrintable = ({ note }: JsonObject) => typeof note !== 'string' || !/\p{Cc}/u.test(note);
 
 function bodiesOf(type: OperationType): fc.Arbitrary<JsonObject> {
   const noun = nounOf(type);
+  if (type === 'inventory.transfer') return moved;
   if (noun === 'inventory') return adjustment.filter(isPrintable);
   return isChange(type) ? anyPatch(noun) : anyBody(noun);
 }
@@ -207,6 +238,14 @@ const frozen: Readonly<Record<OperationType, readonly [text: string, print: stri
   'inventory.adjust': [
     JSON.stringify({ product_id, location_id, target_quantity: '12.50', reason: 'correction' }),
     '5be2a2ff85dbd6a4d7e06d54cfdc46eda8ded4f9380047e7cc796772ce26638e',
+  ],
+  'inventory.transfer': [
+    JSON.stringify({
+      from_location_id: location_id,
+      reason: 'sale',
+      lines: [{ quantity: '2.50', product_id }],
+    }),
+    'be51ba51b4e2f651ea0e3a736c4cf1f012f73c2c41bc373234529df33cbf553a',
   ],
 };
 
