@@ -283,6 +283,9 @@ export function walkOperations(
             c.position::text, null),
           ('change_without_position', c.position is null and c.status = 'succeeded'
             and (c.movements > 0 or c.created and c.type = any ($4)), null, null),
+          ('resource_missing', c.type = 'inventory.transfer' and c.status = 'succeeded'
+            and not exists (select from inventory_transfers t
+              where t.merchant_id = $1 and t.id = c.resource_id), c.resource_id, null),
           ('line_twice', m.numbers <> m.lines, m.lines::text, m.numbers::text)
         ) as f (kind, is_found, found, expected)
         where f.is_found

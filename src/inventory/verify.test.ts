@@ -283,6 +283,67 @@ describe('damage', () => {
     expect(await verify(mirror.merchant)).toMatchObject({ differences: [] });
   });
 
+  const itself = 'merchant_id = $1 and operation_id = $2';
+  test.each([
+    [
+      'a movement that is not what the line says',
+      'transfer_line_differs',
+      `update inventory_movements set quantity_delta = quantity_delta + 1 where ${itself}`,
+    ],
+    [
+      'a movement of another product',
+      'transfer_line_differs',
+      `update inventory_movements set product_id = 'prod_x' where ${itself} and line = 1`,
+    ],
+    [
+      'a line that names no movement',
+      'transfer_movements_differ',
+      `update inventory_transfers
+        set lines = replace(lines::text, 'out_movement_id', 'out')::json where ${itself}`,
+    ],
+    [
+      'a transfer without its operation',
+      'transfer_without_operation',
+      'delete from operations where merchant_id = $1 and id = $2',
+    ],
+    [
+      'a transfer that another operation names',
+      'transfer_without_operation',
+      `update operations set resource_id = 'itr_x' where merchant_id = $1 and id = $2`,
+    ],
+    [
+      'an operation whose transfer is missing',
+      'resource_missing',
+      `delete from inventory_transfers where ${itself}`,
+    ],
+  ])('%s is named', async (_, kind, sql) => {
+    const merchant = await givenMerchant();
+    const [flour, shop] = await givenLevel(merchant, ['5', '8']);
+    const [milk, store] = await givenLevel(merchant, ['1']);
+    const carry = (lines: { product_id: string; quantity: string }[], from: string, to: string) =>
+      service.performAsOperator(merchant, 'inventory.transfer', {
+        ...{ from_location_id: from, to_location_id: to, reason: 'transfer', lines },
+      });
+    await carry([{ product_id: milk, quantity: '1' }], store, shop);
+    const lines = [flour, milk].map((product_id) => ({ product_id, quantity: '1' }));
+    const { operationId } = await carry(lines, shop, store);
+    await carry([{ product_id: flour, quantity: '0.5' }], store, shop);
+    for (const rangeSize of [2, 10_000]) {
+      expect(await verify(merchant, rangeSize)).toMatchObject({ differences: [] });
+    }
+    const mirror = await mirrorOf(db, merchant);
+    // Its quantities are marked, and its lines are not.
+    const whole = await verify(mirror.merchant);
+    await damage(sql, [merchant, operationId]);
+    for (const rangeSize of [2, 10_000]) {
+      const { differences } = await verify(merchant, rangeSize);
+      const named = differences.filter((one) => one.kind === kind);
+      expect(named, JSON.stringify(differences)).not.toEqual([]);
+      expect(new Set(named.map((one) => one.operation_id))).toEqual(new Set([operationId]));
+    }
+    expect(await verify(mirror.merchant)).toEqual(whole);
+  });
+
   test('a ledger of a merchant that does not exist is named when all are looked at', async () => {
     const merchant = await givenMerchant();
     await givenLevel(merchant, ['5']);

@@ -22,6 +22,7 @@ import {
   walkMovements,
   walkOperations,
 } from './verify-store.ts';
+import { walkTransfers } from './verify-transfers-store.ts';
 
 /** One way in which the ledger is not what it promises to be. */
 export interface Difference {
@@ -88,7 +89,8 @@ class Walk {
   async merchant(merchant: string): Promise<void> {
     await this.#walkMovements(merchant);
     await this.#walkLevels(merchant);
-    await this.#walkOperations(merchant);
+    await this.#walkByIds(merchant, walkOperations);
+    await this.#walkByIds(merchant, walkTransfers);
     await this.#walkJournal(merchant);
   }
 
@@ -126,10 +128,10 @@ class Walk {
     }
   }
 
-  async #walkOperations(merchant: string): Promise<void> {
+  async #walkByIds(merchant: string, walk: typeof walkOperations): Promise<void> {
     let after = '';
     for (;;) {
-      const range = await this.#look((rows) => walkOperations(merchant, after, rows));
+      const range = await this.#look((rows) => walk(merchant, after, rows));
       if (range === undefined) return;
       this.#add(merchant, range.differences);
       after = range.id;
@@ -233,6 +235,10 @@ function messageOf({ kind, found, expected }: DifferenceRow): string {
     change_without_position: 'the operation changed something and has no position',
     position_differs: `the movement is at ${found} or another time, its operation at ${expected}`,
     first_position_differs: `the level begins at ${found}, its first movement is at ${expected}`,
+    resource_missing: `the operation names ${found}, which is not there`,
+    transfer_line_differs: `a line of the transfer moved ${found}, and says ${expected}`,
+    transfer_without_operation: `the transfer ${expected} is not what was written (${found})`,
+    transfer_movements_differ: `the transfer names ${found} movements of ${expected}`,
     operation_without_outcome: `the operation (${found}) has not the outcome that its status says`,
   };
   return messages[kind] ?? kind;
