@@ -98,8 +98,12 @@ function locationsIn(
   { body: { properties } }: WriteContract,
   body: JsonObject | undefined,
 ): Pick<Gathered, 'locationId' | 'locationIds'> {
-  const single = locationMembers.filter((name) => name in properties);
-  const [locationId, ...others] = single.flatMap((name) => lookedUp(body?.[name]) ?? []);
+  const named: string[] = [];
+  for (const name of locationMembers) {
+    const one = name in properties ? lookedUp(body?.[name]) : undefined;
+    if (one !== undefined) named.push(one);
+  }
+  const [locationId, ...others] = named;
   return { locationId, locationIds: 'location_ids' in properties ? listedIn(body) : others };
 }
 
