@@ -33,6 +33,7 @@ import { Dispatcher, type WriteAnswer } from './operations/dispatch.ts';
 import { operationEndpoints } from './operations/endpoints.ts';
 import { writeOf } from './operations/write.ts';
 import { productEndpoints } from './products/endpoints.ts';
+import { stockEndpoints } from './stock/endpoints.ts';
 import { transferEndpoints } from './transfers/endpoints.ts';
 import { Destinations } from './webhooks/address.ts';
 import { Delivery, type DeliveryOptions } from './webhooks/delivery.ts';
@@ -47,6 +48,7 @@ const domains: readonly Endpoint[] = [
   ...locationEndpoints,
   ...inventoryEndpoints,
   ...transferEndpoints,
+  ...stockEndpoints,
 ];
 
 const pages = new EventPages(domains);

@@ -61,6 +61,12 @@ async function furnish({ api, products, locations }: TestMerchant): Promise<void
   await api.patch(`/locations/${locations[0]}`, { code: 'L-1' });
 }
 
+/** Yesterday and tomorrow, by any clock. */
+function days(): string {
+  const day = (n: number) => new Date(Date.now() + n * 86_400_000).toISOString().slice(0, 10);
+  return `from=${day(-1)}&to=${day(1)}`;
+}
+
 function pathsOf({
   customers,
   products,
@@ -89,6 +95,7 @@ function pathsOf({
       `product_id=${products[0]}`,
       `updated_after=${past}`,
     ],
+    [`/inventory/daily?location_id=${locations[0]}&product_id=${products[0]}&${days()}`]: [],
     '/inventory/movements': [
       ...['order=asc', 'reason=correction', `recorded_after=${past}`],
       `product_id=${products[0]}`,
@@ -144,6 +151,10 @@ function mirrored(value: unknown, name = '', marked: readonly string[] = []): un
 /** The quantities of a level, and of a movement: the first of a level moved two more. */
 function markedIn(value: object): string[] {
   if ('last_movement_id' in value) return ['quantity'];
+  // The sums of a day on which a level has moved first, as a correction.
+  if ('quantity_out' in value && 'reason' in value) {
+    return value.reason === 'correction' ? ['quantity_in'] : [];
+  }
   if (!('sequence' in value)) return [];
   return ['quantity_after', value.sequence === 1 ? 'quantity_delta' : 'quantity_before'];
 }

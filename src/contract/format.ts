@@ -24,6 +24,7 @@ export const formats = {
       ? undefined
       : { code: 'invalid_format', message: 'must be an E.164 number such as "+4930123456"' },
   'time-zone': timeZoneFault,
+  date: dateFault,
   'date-time': dateTimeFault,
   moment: (text) => (text === 'now' ? undefined : momentFault(text)),
 } as const satisfies Record<string, Check>;
@@ -94,18 +95,29 @@ const dateTime = new RegExp(
   `^(\\d{4})-(\\d{2})-(\\d{2})[Tt]${clock}:[0-5]\\d(?:\\.\\d{1,9})?(?:[Zz]|[+-]${clock})$`,
 );
 
-/** RFC 3339, without leap seconds and without the year 0, which PostgreSQL does not have. */
+/** RFC 3339, without leap seconds. */
 function dateTimeFault(text: string): Fault | undefined {
-  const [, year = '0', month = '0', day = '0'] = dateTime.exec(text) ?? [];
-  const date = new Date(Date.UTC(2000, Number(month) - 1, 1));
-  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
-  const exists = date.getUTCMonth() + 1 === Number(month) && date.getUTCDate() === Number(day);
-  return Number(year) >= 1 && exists
+  return isOfDate(dateTime.exec(text))
     ? undefined
     : {
         code: 'invalid_format',
         message: 'must be an RFC 3339 time such as "2026-01-31T12:00:00Z" (encode + as %2B)',
       };
+}
+
+function dateFault(text: string): Fault | undefined {
+  return isOfDate(/^(\d{4})-(\d{2})-(\d{2})$/.exec(text))
+    ? undefined
+    : { code: 'invalid_format', message: 'must be a date such as "2026-01-31"' };
+}
+
+/** Whether there is such a day. PostgreSQL does not have the year 0. */
+function isOfDate(found: RegExpExecArray | null): boolean {
+  const [, year = '0', month = '0', day = '0'] = found ?? [];
+  const date = new Date(Date.UTC(2000, Number(month) - 1, 1));
+  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
+  const exists = date.getUTCMonth() + 1 === Number(month) && date.getUTCDate() === Number(day);
+  return Number(year) >= 1 && exists;
 }
 
 function momentFault(text: string): Fault | undefined {

@@ -51,6 +51,10 @@ export const idIn = (prefix: IdPrefix, description: string) =>
 export const Timestamp = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2026-01-31T12:00:00.000Z'] });
 
+/** A day, without a time. */
+export const Day = (description: string) =>
+  Type.String({ format: 'date', description, examples: ['2026-01-31'] });
+
 /** A time that has passed, or the present. */
 export const Moment = (description: string) =>
   Type.String({ format: 'moment', description, examples: ['2026-01-31T12:00:00.000Z', 'now'] });

@@ -123,6 +123,12 @@ export const limits = {
    * reads the time of what it saves, and the wait for COMMIT may take: a second is left for COMMIT.
    */
   asOfAge: 5_000,
+  /** A quarter of a year, whichever. */
+  daysMax: 92,
+  /** Movements that a page of days sums up: a shop with 500 a day has its quarter in one page. */
+  movementsSummedMax: 50_000,
+  /** Of these at once, so that reads of others come in between: 11 ms. */
+  movementsSummedAtOnce: 10_000,
   /**
    * Levels that a page as of a moment looks at. Those made since then are passed over: 2,000 of
    * them took 0.6 ms.

@@ -107,7 +107,7 @@ export const transferReasons = [
   ...(['transfer', 'sale', 'return', 'receipt', 'damage', 'loss', 'production', 'other'] as const),
 ] as const;
 
-const movementReasons = [...adjustmentReasons, ...transferReasons] as const;
+export const movementReasons = [...adjustmentReasons, ...transferReasons] as const;
 const movementTypes = ['adjustment', 'transfer_in', 'transfer_out'] as const;
 
 export type MovementReason = (typeof movementReasons)[number];

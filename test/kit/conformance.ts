@@ -19,6 +19,7 @@ export const document = openApiDocument(endpoints, '0.0.0');
 
 const ajv = new Ajv2020({ allErrors: true, strict: false, unicodeRegExp: true });
 ajv.addFormat('idn-email', (value: string) => formats.email(value) === undefined);
+ajv.addFormat('date', (value: string) => formats.date(value) === undefined);
 ajv.addFormat('date-time', (value: string) => formats['date-time'](value) === undefined);
 ajv.addFormat('time-zone', (value: string) => formats['time-zone'](value) === undefined);
 for (const annotation of ['uri-reference', 'int32', 'int64']) ajv.addFormat(annotation, true);

@@ -197,7 +197,9 @@ function okOf(one: Case): number {
 
 function listVariants(contract: Contract, path: string): readonly Variant[] {
   if (contract.kind !== 'collection') return [];
-  const [plain = ''] = path.split('?');
+  const [plain = '', search] = path.split('?');
+  const elsewhere = new URLSearchParams(search);
+  elsewhere.set('location_id', canary);
   const and = (search: string) => ({ path: `${path}${path.includes('?') ? '&' : '?'}${search}` });
   const filters = Object.keys(contract.query.properties);
   const isNeeded = (contract.query.required ?? []).includes('location_id');
@@ -208,7 +210,7 @@ function listVariants(contract: Contract, path: string): readonly Variant[] {
     filters.includes('location_id') && [
       'an unknown location',
       403,
-      { path: `${plain}?location_id=${canary}` },
+      { path: `${plain}?${elsewhere}` },
     ],
     ...filters
       .filter((name) => name !== 'location_id')

@@ -27,6 +27,12 @@ const ownWebhook = { path: '/webhooks', body: paused };
 const someWebhook = (shop: TestMerchant) => firstOf(shop.others.webhook);
 const allReads = ['customers.read', 'products.read', 'locations.read', 'inventory.read'] as const;
 
+/** Some days: today is among them in every time zone. */
+function lastDays(): { from: string; to: string } {
+  const day = (n: number) => new Date(Date.now() + n * 86_400_000).toISOString().slice(0, 10);
+  return { from: day(-3), to: day(1) };
+}
+
 export const examples: Readonly<Record<string, Example>> = {
   'customers.create': {
     body: (_, n) => ({ name: `Ada ${n}`, email: `ada.${n}@example.com`, metadata: { n: `${n}` } }),
@@ -76,6 +82,9 @@ export const examples: Readonly<Record<string, Example>> = {
   'inventory.levels.list': { query: (shop) => ({ location_id: firstOf(shop.locations) }) },
   'inventory.movements.list': {},
   'inventory.movements.get': { id: (shop) => firstOf(shop.movements) },
+  'inventory.daily.list': {
+    query: (shop) => ({ location_id: firstOf(shop.locations), ...lastDays() }),
+  },
   'inventory.adjust': {
     body: (shop, n) => ({
       product_id: firstOf(shop.products),

@@ -35,6 +35,18 @@ export const stockRows: Readonly<Record<string, Row>> = {
     granted: asked('200', '404 not_found'),
     foreign: { path: '404 not_found' },
   },
+  'inventory.daily.list': {
+    route: 'GET /inventory/daily',
+    scope: 'inventory.read',
+    ok: '200',
+    granted: asked('200', '403 location_not_granted'),
+    foreign: {
+      'query.location_id': '403 location_not_granted',
+      // Days on which it did not move.
+      'query.product_id': '200',
+      ...cursor,
+    },
+  },
   'inventory.adjust': {
     route: 'POST /inventory/adjustments',
     scope: 'inventory.write',

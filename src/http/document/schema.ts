@@ -81,6 +81,7 @@ const publishedForms: Readonly<Record<Format, Schema>> = {
   email: { format: 'idn-email' },
   phone: { pattern: '^\\+[1-9][0-9]{1,14}$' },
   'time-zone': { format: 'time-zone' },
+  date: { format: 'date' },
   'date-time': { format: 'date-time' },
   moment: { pattern: '^(now|\\d{4}-\\d{2}-\\d{2}[Tt].{9,})$', maxLength: 35 },
 };
