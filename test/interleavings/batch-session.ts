@@ -21,6 +21,7 @@ export interface Order {
   readonly type:
     | 'customers.erase'
     | 'inventory.adjust'
+    | 'inventory.transfer'
     | 'locations.update'
     | 'products.update'
     | 'products.upsert';
