@@ -44,7 +44,7 @@ export function writeOf(
     id,
     externalId,
     body,
-    faults: [...faults, ...otherIdFaults(body.external_id, externalId)],
+    faults: [...faults, ...otherIdFaults(faults, body.external_id, externalId)],
     ifMatch,
     keyHash: hashKey(key),
     // All that was sent counts: an earlier version may have bound it by rules that were wider.
@@ -88,9 +88,13 @@ function parsed(endpoint: AnyWriteEndpoint, sent: JsonObject) {
 }
 
 /** An upsert that names one record and would give it the ID of another. */
-function otherIdFaults(sent: unknown, externalId: string | undefined): Detail[] {
-  const isName = typeof sent === 'string' || sent === null;
-  if (externalId === undefined || !isName || sent === externalId) return [];
+function otherIdFaults(
+  faults: readonly Detail[],
+  sent: unknown,
+  externalId: string | undefined,
+): Detail[] {
+  if (externalId === undefined || sent === externalId) return [];
+  if (faults.some(({ field }) => field === 'external_id')) return [];
   const message = 'must be the one in the query, or be left out';
   return [{ field: 'external_id', code: 'value_not_allowed', message }];
 }

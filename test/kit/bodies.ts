@@ -263,10 +263,13 @@ const spoiltLocation = [
 const spoilsOfRest: Readonly<Record<OperationType, readonly Spoil[]>> = {
   'customers.create': [...spoiltCustomer, left('name'), left('email')],
   'customers.update': [...spoiltCustomer, ...spoiltStatus('customers')],
+  'customers.upsert': [...spoiltCustomer, ...spoiltStatus('customers')],
   'products.create': [...spoiltProduct, left('name')],
   'products.update': [...spoiltProduct, ...spoiltStatus('products')],
+  'products.upsert': [...spoiltProduct, ...spoiltStatus('products')],
   'locations.create': [...spoiltLocation, left('name')],
   'locations.update': [...spoiltLocation, ...spoiltStatus('locations')],
+  'locations.upsert': [...spoiltLocation, ...spoiltStatus('locations')],
   'inventory.adjust': [
     ...['target_quantity', 'reason', 'product_id', 'location_id'].map(left),
     spoil('target_quantity', 'invalid_format', { target_quantity: '1e5' }),

@@ -103,19 +103,19 @@ export function readAnswer(data: unknown, etag: string | null = null) {
 export const etagOf = ({ version }: JsonObject): string | null =>
   typeof version === 'number' ? `"${version}"` : null;
 
-type Written = Pick<Bound, 'operation' | 'resource' | 'position'>;
+type Written = Pick<Bound, 'operation' | 'resource' | 'isNew' | 'position'>;
 
 function writeAnswer(merchant: Merchant, type: OperationType, written: Written, data: JsonObject) {
-  const { operation, resource, position } = written;
+  const { operation, resource, isNew, position } = written;
   const member = memberPaths[resourceOf(type).type] ?? `/${nounOf(type)}`;
   return {
     ...nothing,
-    status: isChange(type) ? 200 : 201,
+    status: isNew ? 201 : 200,
     data,
     operation,
     position,
     journal: position === null ? undefined : merchant.journal.id,
-    location: isChange(type) ? null : `/api/v1${member}/${resource}`,
+    location: !isNew ? null : `/api/v1${member}/${resource}`,
     etag: etagOf(data),
   };
 }
@@ -136,7 +136,7 @@ export function settle(world: World, verdict: Verdict, exchange: Exchange): void
       const operation = newId(world, answer.body.meta.operation_id, 'op_');
       expect(plain(answer)).toEqual({ ...refusalAnswer(verdict.refusal, operation), ...how });
       const error = answer.body.error;
-      bind(world, exchange, { operation, resource: '', position: null, error });
+      bind(world, exchange, { operation, resource: '', isNew: false, position: null, error });
       return;
     }
     case 'done': {
@@ -174,9 +174,8 @@ function perform(world: World, verdict: Verdict & { kind: 'done' }, exchange: Ex
   const { data: shown = {}, meta } = answer.body;
   expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
   const operation = newId(world, meta.operation_id, 'op_');
-  const id = isChange(write.type)
-    ? write.id
-    : newId(world, shown.id, resourceOf(write.type).prefix);
+  const known = isChange(write.type) ? write.id : verdict.changes;
+  const id = known ?? newId(world, shown.id, resourceOf(write.type).prefix);
   const at = isCreate(write.type) ? shown.created_at : (shown.recorded_at ?? shown.updated_at);
   const { merchant } = caller.credential;
   const before = noun === 'inventory' ? undefined : merchant[noun].get(id);
@@ -189,7 +188,10 @@ function perform(world: World, verdict: Verdict & { kind: 'done' }, exchange: Ex
     expect(meta.journal).toMatch(/^jrn_/);
     merchant.journal.id ||= meta.journal;
   }
-  return { resource: id, operation, position: isChanged ? nextPosition(merchant, at) : null, data };
+  const isNew = known === undefined;
+  if (isNew && write.named !== undefined) merchant.creating.add(operation);
+  const position = isChanged ? nextPosition(merchant, at) : null;
+  return { resource: id, isNew, operation, position, data };
 }
 
 function bind(

@@ -11,7 +11,7 @@ import { defaultsOf, spoilsOf, withOther } from '../kit/bodies.ts';
 import { plainSpelling, type Spelling, spelled } from '../kit/spelling.ts';
 import { etagOf, isReplay, plain, readAnswer, refusalAnswer, settle } from './answers.ts';
 import { callerOf, keyOf, pathOf, type WriteDraft, writeOf } from './drafts.ts';
-import { isChange, judge, nounOf, refusalOfCaller, sentBody, type Verdict } from './rules.ts';
+import { isPatch, judge, nounOf, refusalOfCaller, sentBody, type Verdict } from './rules.ts';
 import { type Member, member } from './views.ts';
 import { type Caller, type Merchant, pick, type World, type Write } from './world.ts';
 
@@ -107,9 +107,9 @@ async function send(
 ): Promise<void> {
   const { type, ifMatch } = made;
   const verdict = judge(world, caller, made, key);
-  const text = spelled(sentBody(made), spelling, isChange(type) ? {} : defaultsOf(type));
+  const text = spelled(sentBody(made), spelling, impliedBy(made, spelling));
   const headers = ifMatch === undefined ? {} : { 'if-match': `"${ifMatch}"` };
-  const method = isChange(type) ? 'PATCH' : 'POST';
+  const method = isPatch(type) ? 'PATCH' : 'POST';
   const request = { body: text, key, headers };
   const from = Date.now();
   const answers = await Promise.all(
@@ -127,6 +127,12 @@ async function send(
     settle(world, now, { caller, write: made, key, answer, span, isUnclear });
   }
   world.sent.push({ credential: caller.credential, write: made, key });
+}
+
+/** What goes without saying: that of a create, and the ID that the query of an upsert names. */
+function impliedBy({ type, named }: Write, { implied }: Spelling): JsonObject {
+  if (named !== undefined) return implied === 'null' ? {} : { external_id: named };
+  return isPatch(type) ? {} : defaultsOf(type);
 }
 
 function outcomeOf({ type }: Write, { kind }: Verdict, { status, code }: Answer): string {
@@ -155,8 +161,9 @@ export const broken = (draft: { by: number; which: number; how: Break }): Comman
     const { write: made, key } = sent;
     const caller = callerOf(world, draft.by);
     const text = spelled(made.body, plainSpelling) + (how === 'bad JSON' ? '}' : '');
-    const method = isChange(made.type) ? 'PATCH' : 'POST';
-    const path = pathOf(made) + (how === 'unknown parameter' ? '?colour=red' : '');
+    const method = isPatch(made.type) ? 'PATCH' : 'POST';
+    const more = `${pathOf(made).includes('?') ? '&' : '?'}colour=red`;
+    const path = pathOf(made) + (how === 'unknown parameter' ? more : '');
     const answer = await real.send(caller, method, path, {
       body: text,
       ...(how === 'no key' ? {} : { key: how === 'short key' ? key.slice(0, 15) : key }),

@@ -40,6 +40,12 @@ export type Draft =
       readonly ifMatch: 'none' | 'current' | 'stale';
     }
   | {
+      readonly kind: 'upsert';
+      readonly noun: Noun;
+      readonly named: string;
+      readonly body: JsonObject;
+    }
+  | {
       readonly kind: 'adjust';
       readonly product: number;
       readonly location: number;
@@ -109,6 +115,11 @@ function madeOf(world: World, { merchant }: Credential, what: Draft): Write {
       const ifMatch = { none: undefined, current: version, stale: version + 1 }[what.ifMatch];
       return { type: `${what.noun}.update`, id, ifMatch, body: what.body };
     }
+    case 'upsert': {
+      const { noun, named } = what;
+      const body = { ...what.body, external_id: named };
+      return { type: `${noun}.upsert`, id: '', named, ifMatch: undefined, body };
+    }
     case 'adjust': {
       const body = adjustmentOf(world, merchant, what);
       return { type: 'inventory.adjust', id: '', ifMatch: undefined, body };
@@ -168,7 +179,8 @@ function idOf(world: World, merchant: Merchant, noun: Noun, n: number): string {
   return pick([...merchant[noun].keys()], [...(foreign?.[noun].keys() ?? [])], n);
 }
 
-export function pathOf({ type, id }: Write): string {
+export function pathOf({ type, id, named }: Write): string {
+  if (named !== undefined) return `/${nounOf(type)}?external_id=${encodeURIComponent(named)}`;
   if (type === 'inventory.adjust') return '/inventory/adjustments';
   if (type === 'inventory.transfer') return '/inventory/transfers';
   return isChange(type) ? `/${nounOf(type)}/${id}` : `/${nounOf(type)}`;

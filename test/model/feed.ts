@@ -33,7 +33,8 @@ const isAmong = (wanted: readonly string[], value: unknown) =>
 export function eventsOf(credential: Credential, wanted: Wanted): JsonObject[] {
   const { merchant, scopes } = credential;
   return [...merchant.operations.values()].flatMap((operation) => {
-    const type = types[String(operation.type)];
+    const outcome = merchant.creating.has(String(operation.id)) ? 'create' : 'update';
+    const type = types[String(operation.type).replace('upsert', outcome)];
     const noun = nounOf(operation.type as OperationType);
     const isAsked = type !== undefined && isAmong(wanted.types, type);
     const isSeen = scopes.some((scope) => scope === `${noun}.read`);

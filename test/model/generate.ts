@@ -3,7 +3,15 @@
 import fc from 'fast-check';
 import type { Scope } from '../../src/core/principal.ts';
 import { scopes } from '../../src/resources.ts';
-import { anyBody, anyPatch, defaults, type Noun, outsideReasons, reasons } from '../kit/bodies.ts';
+import {
+  anyBody,
+  anyPatch,
+  defaults,
+  externalIds,
+  type Noun,
+  outsideReasons,
+  reasons,
+} from '../kit/bodies.ts';
 import { anySpelling } from '../kit/spelling.ts';
 import * as does from './commands.ts';
 import type { Draft } from './drafts.ts';
@@ -38,6 +46,19 @@ const changes: fc.Arbitrary<Draft> = nouns.chain((noun) =>
       which: number,
       body: anyPatch(noun),
       ifMatch: rarely('none', fc.constantFrom('current', 'stale'), 3),
+    },
+    plain,
+  ),
+);
+
+/** Of so few IDs that most are there already; with all members, or with some. */
+const upserts: fc.Arbitrary<Draft> = nouns.chain((noun) =>
+  fc.record(
+    {
+      kind: fc.constant('upsert'),
+      noun: fc.constant(noun),
+      named: fc.constantFrom(...externalIds, ...externalIds, 'gid://shop/1?&%2F'),
+      body: fc.oneof(anyBody(noun), anyPatch(noun)),
     },
     plain,
   ),
@@ -124,7 +145,7 @@ const replays = fc
 const filtersOf: Readonly<Record<List['name'], readonly string[]>> = {
   customers: ['email', 'external_id', 'status', 'updated_after', 'q'],
   products: ['sku', 'barcode', 'external_id', 'status', 'updated_after', 'q'],
-  locations: ['status', 'code'],
+  locations: ['status', 'code', 'external_id'],
   levels: ['updated_after', 'as_of', 'as_of_position'],
   'product levels': ['as_of', 'as_of_position'],
   movements: [
@@ -150,7 +171,8 @@ const anyFilters = (name: List['name']) => {
     const repeated = ['product_id', 'type'].flatMap((filter, n) =>
       Array.from({ length: counts[n] ?? 0 }, () => filter),
     );
-    const all = [...names, ...repeated];
+    const twice = names.filter((filter) => filter === 'sku' || filter === 'external_id');
+    const all = [...names, ...twice, ...repeated];
     return fc.tuple(...all.map((filter) => fc.tuple(fc.constant(filter), number)));
   });
 };
@@ -251,6 +273,7 @@ export const anyCommand: fc.Arbitrary<does.Command> = fc.oneof(
   { weight: 28, arbitrary: writes(transfers) },
   { weight: 18, arbitrary: writes(creates) },
   { weight: 18, arbitrary: writes(changes) },
+  { weight: 18, arbitrary: writes(upserts) },
   { weight: 30, arbitrary: replays },
   { weight: 18, arbitrary: lists },
   { weight: 9, arbitrary: moments },

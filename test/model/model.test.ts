@@ -42,12 +42,12 @@ function report(outcomes: ReadonlyMap<string, number>, runs: number): string {
   return [...counts, `${String(total).padStart(8)}  in all, over ${runs} runs`].join('\n');
 }
 
-const edits = ['customers', 'products', 'locations'].flatMap((noun) =>
-  [`${noun}.create`, `${noun}.update`].map((type) => ({
-    type,
-    ok: type.endsWith('create') ? 201 : 200,
-  })),
-);
+const edits = ['customers', 'products', 'locations'].flatMap((noun) => [
+  { type: `${noun}.create`, ok: 201 },
+  { type: `${noun}.update`, ok: 200 },
+  { type: `${noun}.upsert`, ok: 201 },
+  { type: `${noun}.upsert`, ok: 200 },
+]);
 const rules = [
   'inventory_no_change',
   'inventory_quantity_mismatch',
@@ -82,6 +82,11 @@ const expected = [
   'inventory.transfer rejected 422 location_inactive',
   'locations.create refused 403 location_not_granted',
   'locations.create rejected 422 code_taken',
+  'locations.upsert refused 403 location_not_granted',
+  'locations.upsert rejected 422 code_taken',
+  'products.upsert rejected 422 sku_taken',
+  'products.upsert rejected 422 validation_failed',
+  'customers.upsert replayed 422 validation_failed',
   'products.update rejected 412 precondition_failed',
   'products.update replayed 412 precondition_failed',
   'products.update rejected 422 validation_failed',

@@ -15,6 +15,7 @@ import {
   isSameRequest,
   type Merchant,
   quantityOf,
+  type Rows,
   reaches,
   sorted,
   unitsOf,
@@ -49,24 +50,32 @@ export type Verdict =
   /** The key is bound to a refusal. */
   | { readonly kind: 'rejected'; readonly refusal: Refusal }
   /** The key is bound to what was written: done once, and shown. */
-  | { readonly kind: 'done'; readonly does: (minted: Minted) => JsonObject }
+  | {
+      readonly kind: 'done';
+      readonly does: (minted: Minted) => JsonObject;
+      /** What an upsert changes; undefined: it creates. */
+      readonly changes?: string;
+    }
   | { readonly kind: 'replayed'; readonly bound: Bound };
 
 export const nounOf = (type: OperationType): Noun | 'inventory' =>
   type.split('.')[0] as Noun | 'inventory';
 export const isCreate = (type: OperationType): boolean => type.endsWith('.create');
 export const isChange = (type: OperationType): boolean => type.endsWith('.update');
+export const isPatch = (type: OperationType): boolean => isChange(type) || type.endsWith('.upsert');
 
 export function judge(world: World, caller: Caller, write: Write, key: string): Verdict {
   const { credential } = caller;
-  const refusal =
-    refusalOfCaller(caller, `${nounOf(write.type)}.write`) ?? refusalOfPlace(credential, write);
-  if (refusal !== undefined) return { kind: 'refused', refusal };
   const bound = world.bound.get(binding(credential, write, key));
+  const isSame =
+    bound !== undefined && write.spoil === undefined && isSameRequest(write, bound.write);
+  const refusal =
+    refusalOfCaller(caller, `${nounOf(write.type)}.write`) ??
+    refusalOfPlace(credential, write) ??
+    refusalOfNamed(credential, write, isSame ? bound.resource : '');
+  if (refusal !== undefined) return { kind: 'refused', refusal };
   if (bound !== undefined) {
-    if (write.spoil === undefined && isSameRequest(write, bound.write)) {
-      return { kind: 'replayed', bound };
-    }
+    if (isSame) return { kind: 'replayed', bound };
     const code = 'idempotency_key_reused';
     const detail = { field: 'header.idempotency-key', code, operation_id: bound.operation };
     return { kind: 'refused', refusal: { status: 409, code, details: [detail] } };
@@ -77,6 +86,7 @@ export function judge(world: World, caller: Caller, write: Write, key: string): 
   if (write.type === 'inventory.adjust') return adjust(credential, write);
   if (write.type === 'inventory.transfer') return transfer(credential, write);
   const noun = nounOf(write.type) as Noun;
+  if (write.named !== undefined) return upsert(merchant, noun, write);
   return isCreate(write.type) ? create(merchant, noun, write) : change(merchant, noun, write);
 }
 
@@ -110,11 +120,31 @@ function refusalOfPlace(credential: Credential, write: Write): Refusal | undefin
   return isLost ? notGranted : undefined;
 }
 
-function refusalOfFields({ spoil }: Write): Refusal | undefined {
-  if (spoil === undefined) return undefined;
-  const { field, code, allowed } = spoil;
-  const detail = { field, code, ...(allowed === undefined ? {} : { allowed: [...allowed] }) };
-  return { status: 422, code: 'validation_failed', details: [detail] };
+/** A location that is named by the merchant's own ID; a replay is of the one it wrote. */
+function refusalOfNamed(
+  credential: Credential,
+  { type, named }: Write,
+  written: string,
+): Refusal | undefined {
+  if (type !== 'locations.upsert' || credential.locations === 'all') return undefined;
+  const id = written === '' ? holderOf(credential.merchant.locations, named)?.id : written;
+  return id !== undefined && reaches(credential, id) ? undefined : notGranted;
+}
+
+const holderOf = (rows: Rows, named: string | undefined): JsonObject | undefined =>
+  [...rows.values()].find((row) => row.external_id === named);
+
+function refusalOfFields({ spoil, named, body }: Write): Refusal | undefined {
+  const details: Detail[] = [];
+  if (spoil !== undefined) {
+    const { field, code, allowed } = spoil;
+    details.push({ field, code, ...(allowed === undefined ? {} : { allowed: [...allowed] }) });
+  }
+  const isOther = named !== undefined && body.external_id !== named;
+  if (isOther && spoil?.field !== 'external_id') {
+    details.push({ field: 'external_id', code: 'value_not_allowed' });
+  }
+  return details.length === 0 ? undefined : { status: 422, code: 'validation_failed', details };
 }
 
 function refusalOfPath(merchant: Merchant, { type, id }: Write): Refusal | undefined {
@@ -124,7 +154,7 @@ function refusalOfPath(merchant: Merchant, { type, id }: Write): Refusal | undef
 }
 
 function create(merchant: Merchant, noun: Noun, { body }: Write): Verdict {
-  const whole = { ...body, status: 'active', version: 1 };
+  const whole = { status: 'active', ...body, version: 1 };
   return (
     taken(merchant, noun, '', whole) ??
     done(({ id, at }) => {
@@ -133,6 +163,23 @@ function create(merchant: Merchant, noun: Noun, { body }: Write): Verdict {
       return row;
     })
   );
+}
+
+const needs = { customers: ['name', 'email'], products: ['name'], locations: ['name'] } as const;
+
+function upsert(merchant: Merchant, noun: Noun, write: Write): Verdict {
+  const holder = holderOf(merchant[noun], write.named);
+  if (holder !== undefined) {
+    const id = String(holder.id);
+    const verdict = change(merchant, noun, { ...write, id });
+    return verdict.kind === 'done' ? { ...verdict, changes: id } : verdict;
+  }
+  const { body } = write;
+  const missing = needs[noun].filter((field) => body[field] === undefined);
+  const details = missing.map((field) => ({ field, code: 'required' }));
+  if (details.length > 0) return rejected(422, 'validation_failed', details);
+  const whole = changed(noun, { ...defaults[noun], status: 'active' }, body);
+  return create(merchant, noun, { ...write, body: whole });
 }
 
 function change(merchant: Merchant, noun: Noun, { id, ifMatch, body }: Write): Verdict {

@@ -212,7 +212,10 @@ function isOperationSeen({ id, scopes: held, ...credential }: Credential, row: J
   if (row.credential_id === id) return true;
   const reading = `${String(row.type).split('.')[0]}.read`;
   const resource = row.resource as { id: string } | null;
-  const place = row.type === 'locations.create' ? resource?.id : row.location_id;
+  const isMade = row.type === 'locations.create' || row.type === 'locations.upsert';
+  // Where a refused upsert would have been, nobody says: only who is granted all may see it.
+  const nowhere = row.type === 'locations.upsert' ? '' : undefined;
+  const place = isMade ? (resource?.id ?? nowhere) : row.location_id;
   return (
     held.includes('operations.read') &&
     held.some((scope) => scope === reading) &&

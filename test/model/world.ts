@@ -23,6 +23,8 @@ export interface Merchant extends Readonly<Record<Noun, Rows>> {
   readonly otherPlaces: Map<string, string>;
   /** Customers. */
   readonly erased: Set<string>;
+  /** The upserts that created. */
+  readonly creating: Set<string>;
   readonly journal: Journal;
 }
 
@@ -57,6 +59,8 @@ export interface Write {
   readonly type: OperationType;
   /** Of the path. */
   readonly id: string;
+  /** The external ID that an upsert names. */
+  readonly named?: string;
   readonly ifMatch: number | undefined;
   readonly body: JsonObject;
   /** One member is sent as something that its field refuses. */
@@ -69,6 +73,8 @@ export interface Bound {
   readonly operation: string;
   /** What was written. */
   readonly resource: string;
+  /** Whether it was made then. */
+  readonly isNew: boolean;
   /** Null when it changed nothing. */
   readonly position: string | null;
   /** The error as it was answered, if it was refused. */
@@ -153,6 +159,7 @@ export function newMerchant(id: string, name: string): Merchant {
     operations: new Map(),
     otherPlaces: new Map(),
     erased: new Set(),
+    creating: new Set(),
     journal: { id: '', times: [] },
   };
 }
@@ -172,7 +179,8 @@ export function reaches({ locations }: Credential, location: unknown): boolean {
 
 /** Two writes are the same request when they mean the same. */
 export function isSameRequest(a: Write, b: Write): boolean {
-  return a.id === b.id && a.ifMatch === b.ifMatch && sorted(a.body) === sorted(b.body);
+  const isSameOne = a.id === b.id && a.named === b.named;
+  return isSameOne && a.ifMatch === b.ifMatch && sorted(a.body) === sorted(b.body);
 }
 
 /** A JSON text that does not depend on the order of members. */

@@ -34,15 +34,21 @@ const parsers = new Map(
     .map((contract) => [contract.name, new BodyParser(contract)]),
 );
 
-const isChange = (type: OperationType) => type.endsWith('.update');
+const isPatch = (type: OperationType) => /\.(?:update|upsert)$/.test(type);
 const nounOf = (type: OperationType) => type.split('.')[0] as Noun | 'inventory';
 
 /** What is bound to the key when these bytes are sent. */
-function printOf(type: OperationType, text: string, path = '', ifMatch?: number): string {
+function printOf(
+  type: OperationType,
+  text: string,
+  path = '',
+  ifMatch?: number,
+  externalId?: string,
+): string {
   const parser = parserOf(type);
   const body = decodeJsonObject(Buffer.from(text, 'utf8'), ordinaryBody);
   expect(parser.faults(body), text).toEqual([]);
-  const meaning = { type, id: path, ifMatch, body: parser.normalise(body) };
+  const meaning = { type, id: path, externalId, ifMatch, body: parser.normalise(body) };
   return fingerprint(key, meaning).toString('hex');
 }
 
@@ -61,7 +67,7 @@ function parserOf(type: OperationType): BodyParser {
 }
 
 function textOf(type: OperationType, body: JsonObject, spelling: Spelling): string {
-  return spelled(body, spelling, isChange(type) ? {} : defaultsOf(type));
+  return spelled(body, spelling, isPatch(type) ? {} : defaultsOf(type));
 }
 
 const quantities = fc.constantFrom<JsonValue>('0', '5', '12.5', '999999999999.99999');
@@ -113,7 +119,7 @@ function bodiesOf(type: OperationType): fc.Arbitrary<JsonObject> {
   const noun = nounOf(type);
   if (type === 'inventory.transfer') return moved;
   if (noun === 'inventory') return adjustment.filter(isPrintable);
-  return isChange(type) ? anyPatch(noun) : anyBody(noun);
+  return isPatch(type) ? anyPatch(noun) : anyBody(noun);
 }
 
 describe.each(writtenTypes)('%s', (type) => {
@@ -136,7 +142,7 @@ describe.each(writtenTypes)('%s', (type) => {
           textOf(type, withOther(type, meant, name), spelling),
         );
         // A PATCH that does not name a member keeps it; one that says null clears it.
-        const without = Object.keys(isChange(type) ? meant : {}).map((name) => {
+        const without = Object.keys(isPatch(type) ? meant : {}).map((name) => {
           const { [name]: _, ...rest } = meant;
           return textOf(type, rest, spelling);
         });
@@ -176,7 +182,7 @@ describe.each(writtenTypes)('%s', (type) => {
     );
   });
 
-  test('is another one for another path, version or key', () => {
+  test('is another one for another path, version or ID in the query', () => {
     fc.assert(
       fc.property(body, fc.nat(9), fc.nat(9), (meant, n, version) => {
         const text = textOf(type, meant, plainSpelling);
@@ -185,6 +191,7 @@ describe.each(writtenTypes)('%s', (type) => {
           printOf(type, text, `path${n}`),
           printOf(type, text, '', version),
           printOf(type, text, `path${n}`, version),
+          printOf(type, text, '', undefined, `path${n}`),
         ];
         expect(new Set(prints).size).toBe(prints.length);
       }),
@@ -219,6 +226,10 @@ const frozen: Readonly<Record<OperationType, readonly [text: string, print: stri
     '{"note":null,"metadata":{"a":null,"B":"x"}}',
     'b70626d09cb7ea5ed6f57e8c9f30c9a89e52272971b47201f21c094bf89f491d',
   ],
+  'customers.upsert': [
+    '{"external_id":"E-1","phone":null}',
+    '4459c6ff19ba6fd25067b6aa4b7d2cc77149519bba841267578f16b0cd7dd11a',
+  ],
   'products.create': [
     '{"name":"Flour","unit":{"precision":3,"code":"kg"}}',
     'e967d28edeeea9e98a78fcd5fe6399f1d4a31dfecca938caddb874f9fc6012b5',
@@ -227,6 +238,10 @@ const frozen: Readonly<Record<OperationType, readonly [text: string, print: stri
     '{"price":{"amount":"1.20","currency":"EUR"},"sku":null}',
     'b1ffca67637868c5690a174d0f1c1d2a5c41220ca7722955f4a18f5c310affe2',
   ],
+  'products.upsert': [
+    '{"external_id":"E-1","name":"Flour","unit":{"precision":3,"code":"kg"}}',
+    'b1a4334a61cbfaf82441dae20d6533f073352a2f4690194e21d4ea894f608dbd',
+  ],
   'locations.create': [
     '{"name":"Main Street","code":"M-1"}',
     '490637d18d44e18769cb323fe74ff273168218b377f4ffd87844e4c3ef23da14',
@@ -234,6 +249,10 @@ const frozen: Readonly<Record<OperationType, readonly [text: string, print: stri
   'locations.update': [
     '{"status":"inactive"}',
     '97342e5f69f505f7e5fe343042e35caa1ba887e031a776ca957dfcbfb9ecac8e',
+  ],
+  'locations.upsert': [
+    '{"external_id":"E-1","type":"store"}',
+    '0facca7b56bb8f17c385dc52e2ac82baa8968db4054dae8a8204c4d6f61c9deb',
   ],
   'inventory.adjust': [
     JSON.stringify({ product_id, location_id, target_quantity: '12.50', reason: 'correction' }),
@@ -252,7 +271,9 @@ const frozen: Readonly<Record<OperationType, readonly [text: string, print: stri
 test('every kind of write prints as it always did', () => {
   const prints = Object.entries(frozen).map(([type, [text]]) => {
     const isMember = type.endsWith('.update');
-    return printOf(type as OperationType, text, isMember ? 'x' : '', isMember ? 7 : undefined);
+    const named = type.endsWith('.upsert') ? 'E-1' : undefined;
+    const [path, version] = isMember ? ['x', 7] : ['', undefined];
+    return printOf(type as OperationType, text, path, version, named);
   });
   expect(prints).toEqual(Object.values(frozen).map(([, print]) => print));
 });
