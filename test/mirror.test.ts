@@ -334,6 +334,30 @@ async function neighbours() {
   return { first, second, product, location };
 }
 
+test('a location is named by those to whom it is granted at this merchant', async () => {
+  const merchant = await service.given.merchant();
+  const location = await service.given.location(merchant);
+  const { token } = await service.given.credential(merchant, { locations: [location] });
+  const name = 'update locations set external_id = $2 where merchant_id = $1';
+  await service.db.sql(name, [merchant, 'here']);
+  const copy = await mirrorOf(service.db, merchant, [token]);
+  await service.db.sql(name, [copy.merchant, 'there']);
+  const [other = ''] = copy.tokens;
+  const [one, two] = [service.api.as(token), service.api.as(other)];
+  for (const [api, named, unknown] of [
+    [one, 'here', 'there'],
+    [two, 'there', 'here'],
+  ] as const) {
+    const upsert = (id: string) => api.patch(`/locations?external_id=${id}`, { type: 'store' });
+    expect((await upsert(named)).body.data).toMatchObject({ id: location, external_id: named });
+    const refused = await upsert(unknown);
+    expect([refused.code, refused.body.meta.operation_id]).toEqual([
+      'location_not_granted',
+      undefined,
+    ]);
+  }
+});
+
 test('not even the owner of the database can end a level at a movement of the other', async () => {
   for (const [one, other] of sides) {
     const [product, location] = [shop.products[one === shop ? 1 : 2], shop.locations[0]];

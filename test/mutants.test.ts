@@ -8,9 +8,16 @@ import { keyMutants } from './mutants/keys.ts';
 import { ledgerMutants } from './mutants/ledger.ts';
 import { filesUnder, mutated } from './mutants/mutant.ts';
 import { predicateMutants, unknownConditions } from './mutants/predicates.ts';
+import { upsertMutants } from './mutants/upserts.ts';
 import { webhookMutants } from './mutants/webhooks.ts';
 
-const named = [...keyMutants, ...ledgerMutants, ...journalMutants, ...webhookMutants];
+const named = [
+  ...keyMutants,
+  ...ledgerMutants,
+  ...journalMutants,
+  ...upsertMutants,
+  ...webhookMutants,
+];
 const predicates = predicateMutants();
 
 test.each(named)('$name applies exactly once', (mutant) => {

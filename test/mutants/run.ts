@@ -11,6 +11,7 @@ import { ledgerMutants } from './ledger.ts';
 import { type Mutant, mutated } from './mutant.ts';
 import { predicateMutants } from './predicates.ts';
 import { type Result, Results } from './results.ts';
+import { upsertMutants } from './upserts.ts';
 import { webhookMutants } from './webhooks.ts';
 import { type Run, Workspace } from './workspace.ts';
 
@@ -28,7 +29,7 @@ const { values: flags } = parseArgs({
 function chosen(): Mutant[] {
   const all = flags.predicates
     ? predicateMutants().filter(({ name }) => harmless[name] === undefined)
-    : [...keyMutants, ...ledgerMutants, ...journalMutants, ...webhookMutants];
+    : [...keyMutants, ...ledgerMutants, ...journalMutants, ...upsertMutants, ...webhookMutants];
   if (flags.tenth) return tenthOf(all);
   if (flags.only.length === 0) return all;
   const some = all.filter(({ name }) => flags.only.some((text) => name.includes(text)));
