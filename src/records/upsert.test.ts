@@ -211,3 +211,45 @@ describe.each(kinds)('an upsert of $list', ({ list, noun, needs }) => {
     expect(await read(`&type=${noun}.updated&type=${noun}.created`)).toEqual(events);
   });
 });
+
+describe('many upserts in one request', () => {
+  const submit = (operations: readonly object[]) => api.post('/batches', { operations });
+
+  const item = (external_id: string, body: object) => ({
+    type: 'products.upsert',
+    idempotency_key: newKey(),
+    external_id,
+    body,
+  });
+
+  const statusesOf = ({ body }: Answer): number[] =>
+    body.data.results.map(({ status }: { status: number }) => status);
+
+  test('of one new ID create once and change once, whichever is first', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const id = freshId();
+      const items = [item(id, { name: 'One', sku: id }), item(id, { name: 'Two', sku: id })];
+      const answer = await submit(items);
+      expect(statusesOf(answer).sort()).toEqual([200, 201]);
+      const { data } = (await api.get(pathOf('/products', id))).body;
+      expect(data).toMatchObject([{ external_id: id, sku: id, version: 2 }]);
+      const { body } = await submit(items);
+      expect(statusesOf({ ...answer, body })).toEqual(statusesOf(answer));
+      expect(body.data.results.every(({ meta }: { meta: object }) => 'replayed' in meta)).toBe(
+        true,
+      );
+    }
+  });
+
+  test('of a whole list change nothing the second time', async () => {
+    const lines = Array.from({ length: 200 }, () => ({ id: freshId(), name: `Line ${counter}` }));
+    const night = () => submit(lines.map(({ id, name }) => item(id, { name, sku: `SKU ${id}` })));
+    expect(new Set(statusesOf(await night()))).toEqual(new Set([201]));
+    const second = await night();
+    expect(new Set(statusesOf(second))).toEqual(new Set([200]));
+    const placed = second.body.data.results.filter(
+      ({ meta }: { meta: object }) => 'position' in meta,
+    );
+    expect(placed).toEqual([]);
+  });
+});

@@ -103,6 +103,21 @@ describe('an event', () => {
     expect(receiver.positions()).toEqual([wanted, next]);
   });
 
+  test('of an upsert comes as what it was: of a new record, or of one that was there', async () => {
+    await shop.hook(receiver, { types: ['product.created'] });
+    const upsert = async (id: string, name: string) => {
+      const answer = await shop.api.patch(`/products?external_id=${id}`, { name });
+      return Number(answer.body.meta.position);
+    };
+    const made = await upsert('one', 'Flour');
+    await upsert('one', 'Rye');
+    await upsert('one', 'Rye');
+    const other = await last(() => upsert('two', 'Oats'));
+    expect(receiver.positions()).toEqual([made, other]);
+    const types = receiver.calls.map(({ event }) => event.type);
+    expect(types).toEqual(['product.created', 'product.created']);
+  });
+
   test('goes to each webhook of a merchant, and to those of no other', async () => {
     const other = await Shop.open(service);
     const others = await Receiver.listen();
