@@ -123,6 +123,41 @@ create index customers_search on customers using gin (search);
 create index customers_status on customers (merchant_id, status, id);
 create index customers_updated on customers (merchant_id, updated_at);
 
+create table inventory_counts (
+  merchant_id text collate "C" not null,
+  id text collate "C" not null,
+  location_id text collate "C" not null,
+  note text,
+  reference text,
+  lines json not null,
+  line_count integer not null,
+  operation_id text collate "C" not null,
+  position bigint not null,
+  credential_id text collate "C" not null,
+  actor_kind text not null,
+  application_id text collate "C",
+  recorded_at timestamp with time zone not null,
+  constraint inventory_counts_pkey primary key (merchant_id, id),
+  constraint inventory_counts_line_count_check check (line_count >= 1)
+);
+create index inventory_counts_by_location on inventory_counts (merchant_id, location_id, id);
+create trigger inventory_counts_immutable before delete or update on inventory_counts for each row execute function refuse_change();
+create trigger inventory_counts_not_emptied before truncate on inventory_counts for each statement execute function refuse_change();
+
+create table inventory_last_counts (
+  merchant_id text collate "C" not null,
+  location_id text collate "C" not null,
+  product_id text collate "C" not null,
+  count_id text collate "C" not null,
+  credential_id text collate "C" not null,
+  position bigint not null,
+  counted_at timestamp with time zone not null,
+  constraint inventory_last_counts_pkey primary key (merchant_id, location_id, product_id)
+) with (fillfactor=80);
+create trigger inventory_last_counts_grow after update on inventory_last_counts for each row when (new."position" <= old."position" or new.merchant_id is distinct from old.merchant_id or new.location_id is distinct from old.location_id or new.product_id is distinct from old.product_id) execute function refuse_change();
+create trigger inventory_last_counts_kept before delete on inventory_last_counts for each row execute function refuse_change();
+create trigger inventory_last_counts_not_emptied before truncate on inventory_last_counts for each statement execute function refuse_change();
+
 create table inventory_levels (
   merchant_id text collate "C" not null,
   product_id text collate "C" not null,
@@ -181,7 +216,7 @@ create table inventory_movements (
   constraint inventory_movements_quantity_delta_check1 check (quantity_delta <> 0),
   constraint inventory_movements_reason_check check (reason = any (array['stock_count', 'external_adjustment', 'correction', 'transfer', 'sale', 'return', 'receipt', 'damage', 'loss', 'production', 'other'])),
   constraint inventory_movements_sequence_check check (sequence >= 1),
-  constraint inventory_movements_type_check check (type = any (array['adjustment', 'transfer_in', 'transfer_out']))
+  constraint inventory_movements_type_check check (type = any (array['adjustment', 'transfer_in', 'transfer_out', 'count']))
 );
 create index inventory_movements_by_level on inventory_movements (merchant_id, product_id, location_id, "position", line);
 create index inventory_movements_by_location on inventory_movements (merchant_id, location_id, "position", line);
@@ -538,7 +573,8 @@ begin
         when coalesce(before.sequence, 0) <> a.sequence - 1
           or coalesce(before.quantity_after, 0) <> a.quantity_before
           then 'a movement does not begin where the one before it ended'
-        when o.id is null or o.type not in ('inventory.adjust', 'inventory.transfer')
+        when o.id is null
+          or o.type not in ('inventory.adjust', 'inventory.transfer', 'inventory.count')
           or o.movements < a.line or o.position <> a.position
           or (o.type = 'inventory.adjust' and a.line = 1 and o.resource_id <> a.id)
           then 'a movement that its operation does not name'

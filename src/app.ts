@@ -19,6 +19,7 @@ import type { AllowedDestination } from './core/destination.ts';
 import { mintId } from './core/id.ts';
 import { limits } from './core/limits.ts';
 import type { Reads } from './core/statement.ts';
+import { countEndpoints } from './counts/endpoints.ts';
 import { customerCommands, customerEndpoints } from './customers/endpoints.ts';
 import type { Database } from './database/connect.ts';
 import { JointReads } from './database/joint-reads.ts';
@@ -49,6 +50,7 @@ const domains: readonly Endpoint[] = [
   ...inventoryEndpoints,
   ...transferEndpoints,
   ...stockEndpoints,
+  ...countEndpoints,
 ];
 
 const pages = new EventPages(domains);

@@ -10,6 +10,7 @@ import {
   type Resource,
 } from './contract/resource.ts';
 import type { Scope } from './core/principal.ts';
+import { counts } from './counts/contract.ts';
 import { customers } from './customers/contract.ts';
 import { events } from './events/resource.ts';
 import { inventory } from './inventory/contract.ts';
@@ -25,6 +26,7 @@ export const resources: readonly Resource[] = [
   locations,
   inventory,
   transfers,
+  counts,
   batches,
   operations,
   events,

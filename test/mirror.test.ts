@@ -103,6 +103,7 @@ function pathsOf({
       `operation_id=${operations[customers.length + products.length + locations.length]}`,
     ],
     '/inventory/transfers': [`location_id=${locations[0]}`],
+    '/inventory/counts': [`location_id=${locations[0]}`],
     '/operations': ['type=customers.create', 'status=succeeded'],
     '/webhooks': ['status=paused'],
   };
@@ -117,6 +118,7 @@ function pathsOf({
     ...locations.map((id) => `/locations/${id}`),
     ...movements.map((id) => `/inventory/movements/${id}`),
     ...(others.inventory_transfer ?? []).map((id) => `/inventory/transfers/${id}`),
+    ...(others.inventory_count ?? []).map((id) => `/inventory/counts/${id}`),
     ...operations.map((id) => `/operations/${id}`),
     ...(others.webhook ?? []).flatMap((id) => [`/webhooks/${id}`, `/webhooks/${id}/deliveries`]),
     '/credential',

@@ -301,7 +301,7 @@ describe.each(writes)('$name', (one) => {
 async function counts() {
   const tables = [
     ...['customers', 'products', 'locations', 'operations', 'inventory_movements'],
-    'inventory_transfers',
+    ...['inventory_transfers', 'inventory_counts', 'inventory_last_counts'],
   ];
   const parts = tables.map((table) => `(select count(*) from ${table}) as ${table}`);
   return service.db.sql(

@@ -295,7 +295,7 @@ create table inventory_movements (
   product_id text collate "C" not null,
   location_id text collate "C" not null,
   sequence bigint not null check (sequence >= 1),
-  type text not null check (type in ('adjustment', 'transfer_in', 'transfer_out')),
+  type text not null check (type in ('adjustment', 'transfer_in', 'transfer_out', 'count')),
   reason text not null check (reason in ('stock_count', 'external_adjustment', 'correction',
     'transfer', 'sale', 'return', 'receipt', 'damage', 'loss', 'production', 'other')),
   quantity_before numeric not null check (scale(quantity_before) = min_scale(quantity_before)),
@@ -386,6 +386,42 @@ create index inventory_transfers_to on inventory_transfers (merchant_id, to_loca
 create index inventory_transfers_short on inventory_transfers (merchant_id, id) where is_short;
 alter table inventory_transfers add primary key (merchant_id, id);
 
+-- What was counted together. A fact, like the movements that came of it.
+create table inventory_counts (
+  merchant_id text collate "C" not null,
+  id text collate "C" not null,
+  location_id text collate "C" not null,
+  note text,
+  reference text,
+  -- What was counted, in its order, with what was found and the movements that it became.
+  lines json not null,
+  -- How many lines there are: a page is cut by it, without reading them.
+  line_count integer not null check (line_count >= 1),
+  operation_id text collate "C" not null,
+  position bigint not null,
+  credential_id text collate "C" not null,
+  actor_kind text not null,
+  application_id text collate "C",
+  recorded_at timestamptz not null
+);
+
+create index inventory_counts_by_location on inventory_counts (merchant_id, location_id, id);
+alter table inventory_counts add primary key (merchant_id, id);
+
+-- Who counted a product at a location last, and when: as the last count that names it says. It
+-- changes under the lock of the level, and stands beside it, because what was counted may never
+-- have moved. Updates touch no indexed column.
+create table inventory_last_counts (
+  merchant_id text collate "C" not null,
+  location_id text collate "C" not null,
+  product_id text collate "C" not null,
+  count_id text collate "C" not null,
+  credential_id text collate "C" not null,
+  position bigint not null,
+  counted_at timestamptz not null,
+  primary key (merchant_id, location_id, product_id)
+) with (fillfactor = 80);
+
 -- A consumer of the journal that the service calls. No foreign keys: credentials are global, and
 -- locations are never deleted.
 create table webhooks (
@@ -471,6 +507,14 @@ create trigger inventory_transfers_immutable before update or delete on inventor
   for each row execute function refuse_change();
 create trigger inventory_transfers_not_emptied before truncate on inventory_transfers
   for each statement execute function refuse_change();
+create trigger inventory_counts_immutable before update or delete on inventory_counts
+  for each row execute function refuse_change();
+create trigger inventory_counts_not_emptied before truncate on inventory_counts
+  for each statement execute function refuse_change();
+create trigger inventory_last_counts_kept before delete on inventory_last_counts
+  for each row execute function refuse_change();
+create trigger inventory_last_counts_not_emptied before truncate on inventory_last_counts
+  for each statement execute function refuse_change();
 create trigger inventory_levels_kept before delete on inventory_levels
   for each row execute function refuse_change();
 create trigger inventory_levels_not_emptied before truncate on inventory_levels
@@ -483,6 +527,14 @@ create trigger inventory_levels_grow after update on inventory_levels
   when (new.sequence <= old.sequence
     or (new.merchant_id, new.product_id, new.location_id)
       is distinct from (old.merchant_id, old.product_id, old.location_id))
+  execute function refuse_change();
+
+-- The last count is followed by later ones only.
+create trigger inventory_last_counts_grow after update on inventory_last_counts
+  for each row
+  when (new.position <= old.position
+    or (new.merchant_id, new.location_id, new.product_id)
+      is distinct from (old.merchant_id, old.location_id, old.product_id))
   execute function refuse_change();
 
 -- Every movement lies within its level, begins where its predecessor ended, and is a line of its
@@ -512,7 +564,8 @@ begin
         when coalesce(before.sequence, 0) <> a.sequence - 1
           or coalesce(before.quantity_after, 0) <> a.quantity_before
           then 'a movement does not begin where the one before it ended'
-        when o.id is null or o.type not in ('inventory.adjust', 'inventory.transfer')
+        when o.id is null
+          or o.type not in ('inventory.adjust', 'inventory.transfer', 'inventory.count')
           or o.movements < a.line or o.position <> a.position
           or (o.type = 'inventory.adjust' and a.line = 1 and o.resource_id <> a.id)
           then 'a movement that its operation does not name'

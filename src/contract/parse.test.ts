@@ -38,6 +38,9 @@ const manyLongNames = (open: string, close: string) => (most: BodyLimits) => {
   return open + names.join(',') + close;
 };
 
+const manyEmpty = (name: string) => (most: BodyLimits) =>
+  JSON.stringify({ [name]: Array.from({ length: most.values - 1 }, () => ({})) });
+
 const worst: Readonly<Record<string, (most: BodyLimits) => string>> = {
   blanks: full('{', ' ', '}'),
   'members that nobody knows': full('{', member('1'), '}'),
@@ -45,6 +48,9 @@ const worst: Readonly<Record<string, (most: BodyLimits) => string>> = {
   'metadata that are objects': full('{"metadata":{', member('{}'), '}}'),
   'as many long names as there may be': manyLongNames('{"metadata":{', '}}'),
   'as many unknown ones': manyLongNames('{"unit":{', '}}'),
+  'as many long names in a line': manyLongNames('{"lines":[{', '}]}'),
+  'as many empty lines': manyEmpty('lines'),
+  'as many empty writes of a batch': manyEmpty('operations'),
   'a unit of many members': full('{"unit":{', member('1'), '}}'),
   'a list of numbers': full('{"name":[1', ',1e-300', ']}'),
   'a list of lists': full('{"name":[1', ',[]', ']}'),

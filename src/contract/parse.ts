@@ -5,6 +5,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { TSchema } from 'typebox';
 import { canonicalQuantity, quantityFault } from '../core/decimal.ts';
+import { limits } from '../core/limits.ts';
 import { type Detail, type DetailCode, Problem } from '../core/problem.ts';
 import type { Contract, WriteContract } from './contract.ts';
 import { type Format, formats, utcTime } from './format.ts';
@@ -227,6 +228,7 @@ function detailsOf(errors: readonly ErrorObject[], nameUnknown: NameUnknown): De
     const detail = detailOf(error, nameUnknown);
     const name = detail.field ?? '';
     if (!byField.has(name)) byField.set(name, detail);
+    if (byField.size === limits.faultsNamedMax) break;
   }
   return [...byField.values()];
 }

@@ -195,6 +195,15 @@ export const limits = {
 
   /** A long delivery note. */
   transferLinesMax: 200,
+  /** A few shelves. More than one such count makes a batch of its own. */
+  countLinesMax: 1_000,
+  /** A line of a count in JSON. */
+  countLineBytes: 330,
+  /**
+   * Faults that an answer names at most: as many as a count has lines. 5,000 empty lines have
+   * 10,000, in 800 KB.
+   */
+  faultsNamedMax: 1_000,
 
   quantityIntegerDigitsMax: 12,
   quantityDecimalsMax: 5,

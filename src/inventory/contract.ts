@@ -108,7 +108,7 @@ export const transferReasons = [
 ] as const;
 
 export const movementReasons = [...adjustmentReasons, ...transferReasons] as const;
-const movementTypes = ['adjustment', 'transfer_in', 'transfer_out'] as const;
+const movementTypes = ['adjustment', 'transfer_in', 'transfer_out', 'count'] as const;
 
 export type MovementReason = (typeof movementReasons)[number];
 export type MovementType = (typeof movementTypes)[number];

@@ -102,6 +102,15 @@ export const examples: Readonly<Record<string, Example>> = {
       note: `Delivery ${n}`,
     }),
   },
+  'inventory.count': {
+    body: (shop, n) => ({
+      location_id: firstOf(shop.locations),
+      lines: [{ product_id: firstOf(shop.products), counted_quantity: `${n}` }],
+      note: `Shelf ${n}`,
+    }),
+  },
+  'inventory.counts.list': {},
+  'inventory.counts.get': { id: (shop) => firstOf(shop.others.inventory_count) },
   'inventory.transfers.list': {},
   'inventory.transfers.get': { id: (shop) => firstOf(shop.others.inventory_transfer) },
   'webhooks.create': { body: (_, n) => ({ ...paused, description: `Webhook ${n}` }) },

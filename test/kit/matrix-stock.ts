@@ -77,6 +77,31 @@ export const stockRows: Readonly<Record<string, Row>> = {
     granted: { asked: '200', another: '200 none', none: '200 none' },
     foreign: { 'query.location_id': '403 location_not_granted', ...cursor },
   },
+  'inventory.count': {
+    route: 'POST /inventory/counts',
+    scope: 'inventory.write',
+    ok: '201',
+    granted: asked('201', '403 location_not_granted'),
+    foreign: {
+      'body.location_id': '403 location_not_granted',
+      'body.lines.product_id': '422 product_not_found',
+      [key]: '201',
+    },
+  },
+  'inventory.counts.list': {
+    route: 'GET /inventory/counts',
+    scope: 'inventory.read',
+    ok: '200',
+    granted: { asked: '200', another: '200 none', none: '200 none' },
+    foreign: { 'query.location_id': '403 location_not_granted', ...cursor },
+  },
+  'inventory.counts.get': {
+    route: 'GET /inventory/counts/{id}',
+    scope: 'inventory.read',
+    ok: '200',
+    granted: asked('200', '404 not_found'),
+    foreign: { path: '404 not_found' },
+  },
   'inventory.transfers.get': {
     route: 'GET /inventory/transfers/{id}',
     scope: 'inventory.read',

@@ -104,7 +104,9 @@ const lines: readonly Mutant[] = [
     edits: [
       {
         file: foundation,
-        from: " or o.type not in ('inventory.adjust', 'inventory.transfer')",
+        from:
+          "\n          or o.type not in ('inventory.adjust', 'inventory.transfer', " +
+          "'inventory.count')",
         to: '',
       },
     ],
