@@ -2,6 +2,7 @@
 // and every condition on the merchant has one.
 
 import { describe, expect, test } from 'vitest';
+import { batchMutants } from './mutants/batches.ts';
 import { harmless } from './mutants/harmless.ts';
 import { journalMutants } from './mutants/journal.ts';
 import { keyMutants } from './mutants/keys.ts';
@@ -17,6 +18,7 @@ const named = [
   ...journalMutants,
   ...upsertMutants,
   ...webhookMutants,
+  ...batchMutants,
 ];
 const predicates = predicateMutants();
 

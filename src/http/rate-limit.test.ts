@@ -99,6 +99,37 @@ describe('an answer states the limit of its caller', () => {
   });
 });
 
+describe('a batch', () => {
+  const batchOf = (count: number) => ({
+    operations: Array.from({ length: count }, () => ({
+      type: 'customers.create',
+      idempotency_key: newKey(),
+      body: { name: 'Ada', email: 'ada@example.com' },
+    })),
+  });
+
+  test('counts as one request for each ten writes, also when it is refused', async () => {
+    const { api } = await limited(60, 25);
+    const left = async (count: number) => {
+      const { headers, status } = await api.post('/batches', batchOf(count));
+      return [status, Number(/r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1])];
+    };
+    expect(await left(1)).toEqual([200, 24]);
+    expect(await left(11)).toEqual([200, 22]);
+    expect(await left(201)).toEqual([422, 2]);
+    expect(await left(40)).toEqual([429, 2]);
+    expect(await left(20)).toEqual([200, 0]);
+  });
+
+  test('counts as no more than may be asked at once', async () => {
+    const { api } = await limited(6, 3);
+    expect((await api.post('/batches', batchOf(200))).status).toBe(200);
+    const refused = await api.post('/batches', batchOf(1));
+    expect([refused.status, refused.code]).toEqual([429, 'rate_limited']);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(5);
+  });
+});
+
 describe('beyond the limit', () => {
   test('the answer is 429 before scope, key and body are judged, and nothing is done', async () => {
     const { api } = await limited(1, 1, { scopes: ['customers.read'] });

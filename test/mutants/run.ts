@@ -4,6 +4,7 @@
 // --tenth it tries another tenth of them each day; --minutes says when it begins no more.
 
 import { parseArgs } from 'node:util';
+import { batchMutants } from './batches.ts';
 import { harmless } from './harmless.ts';
 import { journalMutants } from './journal.ts';
 import { keyMutants } from './keys.ts';
@@ -29,7 +30,14 @@ const { values: flags } = parseArgs({
 function chosen(): Mutant[] {
   const all = flags.predicates
     ? predicateMutants().filter(({ name }) => harmless[name] === undefined)
-    : [...keyMutants, ...ledgerMutants, ...journalMutants, ...upsertMutants, ...webhookMutants];
+    : [
+        ...keyMutants,
+        ...ledgerMutants,
+        ...journalMutants,
+        ...upsertMutants,
+        ...webhookMutants,
+        ...batchMutants,
+      ];
   if (flags.tenth) return tenthOf(all);
   if (flags.only.length === 0) return all;
   const some = all.filter(({ name }) => flags.only.some((text) => name.includes(text)));
