@@ -2,32 +2,19 @@
 // and every condition on the merchant has one.
 
 import { describe, expect, test } from 'vitest';
-import { batchMutants } from './mutants/batches.ts';
 import { harmless } from './mutants/harmless.ts';
-import { journalMutants } from './mutants/journal.ts';
-import { keyMutants } from './mutants/keys.ts';
-import { ledgerMutants } from './mutants/ledger.ts';
 import { filesUnder, mutated } from './mutants/mutant.ts';
+import { namedMutants } from './mutants/named.ts';
 import { predicateMutants, unknownConditions } from './mutants/predicates.ts';
-import { upsertMutants } from './mutants/upserts.ts';
-import { webhookMutants } from './mutants/webhooks.ts';
 
-const named = [
-  ...keyMutants,
-  ...ledgerMutants,
-  ...journalMutants,
-  ...upsertMutants,
-  ...webhookMutants,
-  ...batchMutants,
-];
 const predicates = predicateMutants();
 
-test.each(named)('$name applies exactly once', (mutant) => {
+test.each(namedMutants)('$name applies exactly once', (mutant) => {
   for (const [file, text] of mutated(mutant)) expect(text, file).not.toBe('');
 });
 
 test('each mutant has a name of its own, and tests that exist', () => {
-  const all = [...named, ...predicates];
+  const all = [...namedMutants, ...predicates];
   expect(new Set(all.map(({ name }) => name)).size).toBe(all.length);
   const files = new Set([...filesUnder('src'), ...filesUnder('test')]);
   expect(all.flatMap(({ suites }) => suites.filter((suite) => !files.has(suite)))).toEqual([]);

@@ -102,6 +102,36 @@ describe('merchants that share workers', () => {
   });
 });
 
+describe('writes of many lines', () => {
+  const lines = (queue: FairQueue<string>, merchant: string, count: number, each: number) => {
+    for (let n = 1; n <= count; n += 1) queue.add(merchant, 'count', `${merchant}${n}`, each);
+  };
+
+  test('fill a batch by their lines, and one that is longer runs alone', () => {
+    const queue = new FairQueue<string>(1);
+    lines(queue, 'a', 5, 900);
+    queue.add('a', 'count', 'long', 2 * limits.batchLinesMax);
+    expect(run(queue, 4)).toEqual([['a1', 'a2'], ['a3', 'a4'], ['a5'], ['long']]);
+  });
+
+  test('share a batch by their lines, and take turns when there is no room', () => {
+    const queue = new FairQueue<string>(1);
+    lines(queue, 'a', 3, 900);
+    lines(queue, 'b', 2, 300);
+    lines(queue, 'c', 1, 1_000);
+    expect(run(queue, 4)).toEqual([['a1', 'b1', 'b2'], ['c1', 'a2'], ['a3'], []]);
+  });
+
+  test('are refused when as many lines wait as may, however few writes', () => {
+    const queue = new FairQueue<string>(1);
+    lines(queue, 'a', 8, limits.queuedLinesPerMerchantMax / 8);
+    expect(refusalOf(queue, 'a')?.code).toBe('service_unavailable');
+    expect(refusalOf(queue, 'b')).toBeUndefined();
+    expect(run(queue, 1)).toHaveLength(1);
+    expect(refusalOf(queue, 'a')).toBeUndefined();
+  });
+});
+
 describe('a merchant', () => {
   test('may queue the promised number, however long nothing has moved', () => {
     const queue = new FairQueue<string>(4);

@@ -65,7 +65,7 @@ export async function runChaos(seed: number, seconds: number): Promise<Outcome> 
     const { deadlocks, recoveries } = environment.database.facts();
     await environment.close();
     const { events, refusedReads, shop } = environment;
-    const registers = checkRegisters(attempts, shop.given);
+    const registers = checkRegisters(attempts, shop);
     return {
       seed,
       seconds,

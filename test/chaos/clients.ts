@@ -32,6 +32,7 @@ export class Clients {
         ports: nodes.map(({ front }) => front.port),
         products: shop.products,
         locations: shop.locations,
+        crates: shop.crates,
         booth: shop.booth,
         foreign: shop.foreign,
         tokens: shop.credentials,

@@ -9,6 +9,7 @@ export type CredentialName = (typeof credentialNames)[number];
 /** `change` is a PATCH of a customer, product or location; `foreign` asks for another shop's. */
 export type Kind =
   | 'adjust'
+  | 'transfer'
   | 'customer'
   | 'product'
   | 'change'
@@ -73,6 +74,8 @@ export interface Attempt {
     readonly before: string;
     readonly after: string;
   };
+  /** What a transfer says it moved: it never changes. */
+  readonly moved?: string;
   readonly levels?: readonly SeenLevel[];
   readonly record?: SeenRecord;
   /** Of a page of events: the position it was asked from. */

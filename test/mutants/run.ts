@@ -4,16 +4,11 @@
 // --tenth it tries another tenth of them each day; --minutes says when it begins no more.
 
 import { parseArgs } from 'node:util';
-import { batchMutants } from './batches.ts';
 import { harmless } from './harmless.ts';
-import { journalMutants } from './journal.ts';
-import { keyMutants } from './keys.ts';
-import { ledgerMutants } from './ledger.ts';
 import { type Mutant, mutated } from './mutant.ts';
+import { namedMutants } from './named.ts';
 import { predicateMutants } from './predicates.ts';
 import { type Result, Results } from './results.ts';
-import { upsertMutants } from './upserts.ts';
-import { webhookMutants } from './webhooks.ts';
 import { type Run, Workspace } from './workspace.ts';
 
 const { values: flags } = parseArgs({
@@ -27,17 +22,10 @@ const { values: flags } = parseArgs({
   },
 });
 
-function chosen(): Mutant[] {
+function chosen(): readonly Mutant[] {
   const all = flags.predicates
     ? predicateMutants().filter(({ name }) => harmless[name] === undefined)
-    : [
-        ...keyMutants,
-        ...ledgerMutants,
-        ...journalMutants,
-        ...upsertMutants,
-        ...webhookMutants,
-        ...batchMutants,
-      ];
+    : namedMutants;
   if (flags.tenth) return tenthOf(all);
   if (flags.only.length === 0) return all;
   const some = all.filter(({ name }) => flags.only.some((text) => name.includes(text)));

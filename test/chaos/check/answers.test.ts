@@ -12,6 +12,7 @@ import { checkRegisters } from './registers.ts';
 const target = { product: 'flour', location: 'shop', quantity: '5' };
 const places = {
   products: ['flour'],
+  crates: ['crate'],
   locations: ['shop'],
   booth: 'booth',
   foreign: { product: 'theirs', location: 'there' },
@@ -137,6 +138,7 @@ const change = (name: string, version: number, members: Partial<Attempt> = {}) =
     ...{ wanted: { record: 'booth', name }, record: { record: 'booth', name, version } },
     ...members,
   });
+const nothing = { given: [], crates: [] };
 const given = [{ record: 'booth', name: 'Booth', version: 1 }];
 const atBooth = (members: Partial<Attempt> = {}) =>
   attempt({ ...bound, key: `${clock}`, target: { ...target, location: 'booth' }, ...members });
@@ -156,7 +158,8 @@ test('an adjustment against the status of its location is found, and no other', 
 });
 
 test('a record that goes back, is changed twice or not at all has no order', () => {
-  const faults = (attempts: readonly Attempt[]) => checkRegisters(attempts, given).faults.length;
+  const faults = (attempts: readonly Attempt[]) =>
+    checkRegisters(attempts, { given, crates: [] }).faults.length;
   const shows = (name: string, version: number, key: string) =>
     change(key, 0, { isReplay: true, record: { record: 'booth', name, version } });
   const [a, b] = [change('a', 2), change('b', 3)];
@@ -173,9 +176,9 @@ test('a customer that is not what was asked for has no order', () => {
       ...{ kind: 'customer', key: 'c', variant: 0, operation: 'op_c', resource: 'cus' },
       ...{ wanted: { name: 'Ada' }, record: { record: 'cus', name, version } },
     });
-  expect(checkRegisters([make('Ada', 1)], []).faults).toEqual([]);
-  expect(checkRegisters([make('Ada', 2)], []).faults).toHaveLength(1);
-  expect(checkRegisters([make('Eve', 1)], []).faults).toHaveLength(1);
+  expect(checkRegisters([make('Ada', 1)], nothing).faults).toEqual([]);
+  expect(checkRegisters([make('Ada', 2)], nothing).faults).toHaveLength(1);
+  expect(checkRegisters([make('Eve', 1)], nothing).faults).toHaveLength(1);
 });
 
 test('what has not happened is not counted as met', () => {

@@ -11,6 +11,7 @@ const temporary: readonly number[] = [0, 408, 429, 503, 504];
 /** undefined: never. */
 const successOf: Readonly<Record<Kind, number | undefined>> = {
   adjust: 201,
+  transfer: 201,
   customer: 201,
   product: 201,
   change: 200,
@@ -21,11 +22,15 @@ const successOf: Readonly<Record<Kind, number | undefined>> = {
 };
 
 /** What a write may be refused with for good, whatever is sent here being well formed. */
-const refusals: readonly string[] = ['inventory_no_change', 'location_inactive'];
+const refusals: Readonly<Partial<Record<Kind, readonly string[]>>> = {
+  adjust: ['inventory_no_change', 'location_inactive'],
+  transfer: ['insufficient_quantity'],
+};
 
 export interface Places {
   readonly products: readonly string[];
   readonly locations: readonly string[];
+  readonly crates: readonly string[];
   readonly booth: string;
   readonly foreign: { readonly product: string; readonly location: string };
 }
@@ -60,8 +65,8 @@ function contradictions(attempts: readonly Attempt[]): string[] {
 }
 
 /** What must be the same each time. The level or the record may have changed since. */
-function immutable({ status, code, operation, resource, movement }: Attempt): string {
-  return JSON.stringify([status, code, operation, resource, movement]);
+function immutable({ status, code, operation, resource, movement, moved }: Attempt): string {
+  return JSON.stringify([status, code, operation, resource, movement, moved]);
 }
 
 /** 409 says that the key is bound to another body; so there is one, and this is not it. */
@@ -79,7 +84,10 @@ function falseConflicts(attempts: readonly Attempt[]): string[] {
 
 function foreignRows(attempts: readonly Attempt[], places: Places): string[] {
   const { foreign } = places;
-  const ours = new Set([...places.products, ...places.locations, places.booth]);
+  const ours = new Set([
+    ...[...places.products, ...places.crates, ...places.locations],
+    places.booth,
+  ]);
   const theirs = new Set([foreign.product, foreign.location]);
   return attempts
     .filter(({ credential, kind, status, levels = [] }) => {
@@ -109,7 +117,7 @@ function unexpected(attempts: readonly Attempt[], bans: readonly Ban[]): string[
       if (temporary.includes(status)) return false;
       if (kind === 'foreign') return status !== 403 && status !== 404;
       if (status === 401 || status === 403) return !affected.has(credential);
-      if (status === 422) return kind !== 'adjust' || !refusals.includes(code);
+      if (status === 422) return refusals[kind]?.includes(code) !== true;
       // `falseConflicts` checks whether it is right.
       if (status === 409) return key === undefined;
       return status !== successOf[kind] || code !== '';

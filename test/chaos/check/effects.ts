@@ -24,7 +24,8 @@ const operations = `
 
 const resources = `
   select merchant_id as merchant, id, 'inventory.adjust' as type, 1 as version,
-    operation_id as operation from inventory_movements
+    operation_id as operation from inventory_movements where type = 'adjustment'
+  union all select merchant_id, id, 'inventory.transfer', 1, operation_id from inventory_transfers
   union all select merchant_id, id, 'customers.create', version, null from customers
   union all select merchant_id, id, 'products.create', version, null from products
   union all select merchant_id, id, 'locations.create', version, null from locations`;
@@ -37,6 +38,24 @@ const misplacedRows = `
   left join products p on p.merchant_id = r.merchant_id and p.id = r.product_id
   left join locations l on l.merchant_id = r.merchant_id and l.id = r.location_id
   where p.id is null or l.id is null`;
+
+/** Levels that are not what transfers brought and took, where only transfers move. */
+const offTransfers = `
+  with moved as (
+    select t.merchant_id, l.product_id, side.location_id, sum(side.delta) as total
+    from inventory_transfers t
+    cross join lateral json_to_recordset(t.lines)
+      as l (product_id text, quantity numeric, quantity_short numeric)
+    cross join lateral (values (t.from_location_id, l.quantity_short - l.quantity),
+      (t.to_location_id, l.quantity - l.quantity_short)) as side (location_id, delta)
+    where side.location_id is not null group by 1, 2, 3)
+  select merchant_id, product_id, location_id, v.quantity, m.total
+  from moved m left join inventory_levels v using (merchant_id, product_id, location_id)
+  where coalesce(v.quantity, 0) <> m.total`;
+
+const saidByTransfers = `
+  select id, json_build_object('lines', lines, 'is_short', is_short,
+    'position', position::text) as said from inventory_transfers`;
 
 /** Who asked, and what was there before anybody did. */
 export interface Origin {
@@ -56,6 +75,8 @@ export async function checkEffects(
   const asked = await database.query<OperationRow>(operations);
   const made = await database.query<ResourceRow>(resources);
   const foreign = await database.query(misplacedRows);
+  const off = await database.query(offTransfers);
+  const said = await database.query<{ id: string; said: object }>(saidByTransfers);
   const answered = attempts.filter(isBound);
   const known = new Set(answered.map(({ operation }) => operation));
   const lines = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row));
@@ -68,6 +89,8 @@ export async function checkEffects(
     },
     { what: 'keys with two effects', faults: lines(unequal(asked, made, origin)) },
     { what: 'operations pending', faults: lines(pending) },
+    { what: 'levels that are not what transfers brought and took', faults: lines(off) },
+    { what: 'transfers that are not what was answered', faults: lines(misquoted(answered, said)) },
     {
       what: 'rows of another merchant written',
       faults: lines([...foreign, ...misplaced(answered, asked, origin)]),
@@ -94,6 +117,17 @@ function lost(
       row.resource !== resource ||
       !there.has(nameOf(row, row.resource))
     );
+  });
+}
+
+/** Answers that show another transfer than was saved. */
+function misquoted(
+  answered: readonly Attempt[],
+  saved: readonly { readonly id: string; readonly said: object }[],
+): Attempt[] {
+  const said = new Map(saved.map((one) => [one.id, JSON.stringify(one.said)]));
+  return answered.filter(({ resource = '', moved }) => {
+    return moved !== undefined && moved !== said.get(resource);
   });
 }
 

@@ -25,11 +25,14 @@ export interface Registers {
   readonly faults: readonly string[];
 }
 
-/** `given`: records that were there before the first request. */
-export function checkRegisters(
-  attempts: readonly Attempt[],
-  given: readonly SeenRecord[],
-): Registers {
+/** What was there before the first request. */
+interface Before {
+  readonly given: readonly SeenRecord[];
+  /** What moves by quantities, not to targets: its order is that of the ledger. */
+  readonly crates: readonly string[];
+}
+
+export function checkRegisters(attempts: readonly Attempt[], { given, crates }: Before): Registers {
   const registers = new Map<string, Operation[]>();
   const add = (name: string, operation: Operation) => {
     const own = registers.get(name);
@@ -42,6 +45,7 @@ export function checkRegisters(
   for (const attempt of attempts) {
     const { start, end, requestId: name = '', record } = attempt;
     for (const { product, location, quantity, version } of attempt.levels ?? []) {
+      if (crates.includes(product)) continue;
       add(`${product} ${location}`, { kind: 'read', start, end, name, quantity, version });
     }
     if (record === undefined) continue;

@@ -117,6 +117,9 @@ interface Data {
   readonly quantity_before: string;
   readonly quantity_after: string;
   readonly level: LevelRow;
+  readonly lines: readonly object[];
+  readonly is_short: boolean;
+  readonly position: string;
 }
 
 interface EventRow {
@@ -147,6 +150,10 @@ function success(kind: Kind, answer: unknown): Partial<Attempt> {
   if (kind === 'customer' || kind === 'product' || kind === 'change') {
     const { id, name, version } = data;
     return { resource: id, record: { record: id, name, version } satisfies SeenRecord };
+  }
+  if (kind === 'transfer') {
+    const { id, lines, is_short, position } = data;
+    return { resource: id, moved: JSON.stringify({ lines, is_short, position }) };
   }
   if (kind !== 'adjust') return { resource: data.id };
   return {

@@ -12,6 +12,7 @@ import type { ClientSetup } from './setup.ts';
 const loops = 6;
 const actions = {
   adjust: 30,
+  transfer: 20,
   duplicates: 15,
   conflict: 7,
   rivals: 12,
@@ -85,11 +86,15 @@ export class Load {
     switch (this.#random.weighed(actions)) {
       case 'adjust':
         return this.#do(ask.adjust());
-      case 'duplicates':
-        return this.#together(this.#copies(ask.adjust()));
+      case 'transfer':
+        return this.#do(ask.transfer());
+      case 'duplicates': {
+        const one = this.#random.next() < 0.7 ? ask.adjust() : ask.transfer();
+        return this.#together(this.#copies(one));
+      }
       case 'conflict': {
         // One body to each of two nodes, under one key: one is done, the other refused.
-        const one = this.#random.next() < 0.8 ? ask.adjust() : ask.change();
+        const one = this.#conflicting();
         return this.#together([one, ask.rival(one)]);
       }
       case 'rivals': {
@@ -112,6 +117,16 @@ export class Load {
       default:
         return this.#look();
     }
+  }
+
+  #conflicting(): Question {
+    const ask = this.#questions;
+    const kind = this.#random.weighed({ adjust: 12, transfer: 3, change: 5 });
+    return {
+      adjust: () => ask.adjust(),
+      transfer: () => ask.transfer(),
+      change: () => ask.change(),
+    }[kind]();
   }
 
   async #look(): Promise<void> {
@@ -140,6 +155,7 @@ export class Load {
     const { status, resource } = await this.#settle(question, node);
     this.#past.push(question);
     if (status !== 201 || resource === undefined) return;
+    if (question.kind === 'transfer') return;
     if (question.kind !== 'adjust') this.#questions.made(`${question.path}/${resource}`);
     else if (question.credential !== 'neighbour') this.#movements.push(resource);
   }

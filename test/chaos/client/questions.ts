@@ -40,6 +40,27 @@ export class Questions {
     return { kind: 'adjust', credential, method: 'POST', path, ...this.#first(), target, body };
   }
 
+  /** In, out or between, in small quantities: what is asked for is often not there. */
+  transfer(): Question {
+    const { crates, locations } = this.#setup;
+    const [from, to] = this.#random.shuffled(locations);
+    const kind = this.#random.weighed({ in: 4, out: 5, between: 4, recorded: 1 });
+    const sides = {
+      in: { to_location_id: to, reason: 'receipt' },
+      out: { from_location_id: from, reason: 'sale' },
+      between: { from_location_id: from, to_location_id: to, reason: 'transfer' },
+      recorded: { from_location_id: from, reason: 'sale', shortage: 'record' },
+    }[kind];
+    const some = this.#random.shuffled(crates).slice(0, 1 + this.#random.below(crates.length));
+    const lines = some.map((product_id) => ({ product_id, quantity: this.#few() }));
+    return {
+      ...{ kind: 'transfer', credential: this.#writer(''), method: 'POST' },
+      path: '/inventory/transfers',
+      ...this.#first(),
+      body: { ...sides, lines },
+    };
+  }
+
   customer(): Question {
     const name = this.#name();
     const body = { name, email: `${name}@example.com` };
@@ -83,6 +104,11 @@ export class Questions {
   /** Another body under the same key. */
   rival(question: Question): Question {
     const { target, wanted, body } = question;
+    if (question.kind === 'transfer') {
+      const other = this.transfer();
+      const note = this.#name();
+      return { ...question, variant: 1, body: { ...other.body, note } };
+    }
     if (target !== undefined) {
       const other = { ...target, quantity: String(Number(target.quantity) + 1) };
       const changed = { ...body, target_quantity: other.quantity };
@@ -126,6 +152,10 @@ export class Questions {
 
   #first() {
     return { key: `${this.#setup.client}-${this.#random.word(24)}`, variant: 0 };
+  }
+
+  #few(): string {
+    return String(1 + this.#random.below(4));
   }
 
   #name(): string {

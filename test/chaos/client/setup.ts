@@ -14,6 +14,8 @@ export interface ClientSetup {
   /** Where the nodes are, on 127.0.0.1. */
   readonly ports: readonly number[];
   readonly products: readonly string[];
+  /** Products that only transfers move, between the locations. */
+  readonly crates: readonly string[];
   readonly locations: readonly string[];
   /** A location that is shut and opened again and again. */
   readonly booth: string;

@@ -13,11 +13,14 @@ import { type Credential, Operator } from './operator.ts';
 import { SmallDisk } from './small-disk.ts';
 
 const productCount = 6;
+const crateCount = 2;
 
 export interface ChaosRecords {
   readonly merchant: string;
   readonly neighbour: string;
   readonly products: readonly string[];
+  /** Products that only transfers move, between the locations. */
+  readonly crates: readonly string[];
   readonly locations: readonly string[];
   /** A location that is shut and opened again and again. */
   readonly booth: string;
@@ -142,6 +145,7 @@ async function createRecords(database: ChaosDatabase): Promise<ChaosRecords> {
   const times = <Made>(count: number, make: () => Promise<Made>) =>
     Promise.all(Array.from({ length: count }, make));
   const products = await times(productCount, () => given.product(merchant));
+  const crates = await times(crateCount, () => given.product(merchant));
   const locations = await times(2, () => given.location(merchant));
   const booth = await given.location(merchant);
   const foreign = {
@@ -158,7 +162,17 @@ async function createRecords(database: ChaosDatabase): Promise<ChaosRecords> {
   await liftLimits(database);
   const steadyToken = credentials[0]?.token ?? '';
   return {
-    ...{ merchant, neighbour, products, locations, booth, foreign, credentials, steadyToken },
+    ...{
+      merchant,
+      neighbour,
+      products,
+      crates,
+      locations,
+      booth,
+      foreign,
+      credentials,
+      steadyToken,
+    },
     given: await database.query<SeenRecord & Record<string, unknown>>(
       `select id as record, name, version from products
        union all select id, name, version from locations`,

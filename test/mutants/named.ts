@@ -1,0 +1,20 @@
+// All mutants that have a name: each breaks one promise.
+
+import { batchMutants } from './batches.ts';
+import { journalMutants } from './journal.ts';
+import { keyMutants } from './keys.ts';
+import { ledgerMutants } from './ledger.ts';
+import type { Mutant } from './mutant.ts';
+import { transferMutants } from './transfers.ts';
+import { upsertMutants } from './upserts.ts';
+import { webhookMutants } from './webhooks.ts';
+
+export const namedMutants: readonly Mutant[] = [
+  ...keyMutants,
+  ...ledgerMutants,
+  ...journalMutants,
+  ...transferMutants,
+  ...upsertMutants,
+  ...webhookMutants,
+  ...batchMutants,
+];
