@@ -105,9 +105,12 @@ export const etagOf = ({ version }: JsonObject): string | null =>
 
 type Written = Pick<Bound, 'operation' | 'resource' | 'isNew' | 'position'>;
 
+/** Where what was created can be read. */
+export const locationOf = (type: OperationType, id: string): string =>
+  `/api/v1${memberPaths[resourceOf(type).type] ?? `/${nounOf(type)}`}/${id}`;
+
 function writeAnswer(merchant: Merchant, type: OperationType, written: Written, data: JsonObject) {
   const { operation, resource, isNew, position } = written;
-  const member = memberPaths[resourceOf(type).type] ?? `/${nounOf(type)}`;
   return {
     ...nothing,
     status: isNew ? 201 : 200,
@@ -115,7 +118,7 @@ function writeAnswer(merchant: Merchant, type: OperationType, written: Written, 
     operation,
     position,
     journal: position === null ? undefined : merchant.journal.id,
-    location: !isNew ? null : `/api/v1${member}/${resource}`,
+    location: isNew ? locationOf(type, resource) : null,
     etag: etagOf(data),
   };
 }
@@ -223,7 +226,7 @@ function bind(
   });
 }
 
-function newId(world: World, id: unknown, prefix: string): string {
+export function newId(world: World, id: unknown, prefix: string): string {
   const text = String(id);
   expect(text.startsWith(prefix), `${text} begins with ${prefix}`).toBe(true);
   expect(world.ids.has(text), `${text} is new`).toBe(false);

@@ -13,6 +13,7 @@ import {
   reasons,
 } from '../kit/bodies.ts';
 import { anySpelling } from '../kit/spelling.ts';
+import { batch } from './batches.ts';
 import * as does from './commands.ts';
 import type { Draft } from './drafts.ts';
 import * as operator from './operator.ts';
@@ -129,6 +130,31 @@ const writes = (what: fc.Arbitrary<Draft>) =>
       plain,
     )
     .map(does.write);
+
+/** What does not depend on another type, so that the model knows the order. */
+const batches = fc
+  .record(
+    {
+      by: anybody,
+      writes: fc.array(
+        fc.record(
+          {
+            what: fc.oneof(
+              { weight: 3, arbitrary: adjustments },
+              { weight: 1, arbitrary: creates },
+            ),
+            key: rarely<'new' | number>('new', number, 4),
+            spoil: rarely<number | null>(null, number, 8),
+          },
+          plain,
+        ),
+        { minLength: 1, maxLength: 6 },
+      ),
+      times: rarely(1, fc.constant(2), 3),
+    },
+    plain,
+  )
+  .map(batch);
 
 const replays = fc
   .record(
@@ -274,6 +300,7 @@ export const anyCommand: fc.Arbitrary<does.Command> = fc.oneof(
   { weight: 18, arbitrary: writes(creates) },
   { weight: 18, arbitrary: writes(changes) },
   { weight: 18, arbitrary: writes(upserts) },
+  { weight: 20, arbitrary: batches },
   { weight: 30, arbitrary: replays },
   { weight: 18, arbitrary: lists },
   { weight: 9, arbitrary: moments },

@@ -75,6 +75,7 @@ const expected = [
   ...rules.map((code) => `inventory.adjust rejected 422 ${code}`),
   ...rules.map((code) => `inventory.adjust replayed 422 ${code}`),
   ...['sku_taken', 'external_id_taken'].map((code) => `products.create rejected 422 ${code}`),
+  ...['done', 'replayed', 'rejected', 'refused'].map((kind) => `in a batch: ${kind}`),
   'inventory.adjust refused 403 location_not_granted',
   'inventory.transfer refused 403 location_not_granted',
   'inventory.transfer rejected 422 insufficient_quantity',
