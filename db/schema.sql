@@ -367,6 +367,7 @@ create table products (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   search tsvector not null default '',
+  name_key text collate "C" not null default '',
   constraint products_pkey primary key (merchant_id, id),
   constraint products_merchant_id_fkey foreign key (merchant_id) references merchants(id),
   constraint products_check check ((price_amount is null) = (price_currency is null)),
@@ -376,6 +377,8 @@ create table products (
   constraint products_version_check check (version >= 1)
 );
 create index products_barcode on products (merchant_id, barcode, id) where (barcode is not null);
+create index products_by_name on products (merchant_id, status, name_key, id) where inventory_tracked;
+create index products_by_sku on products (merchant_id, status, coalesce(('0' || sku), '1'), id) where inventory_tracked;
 create unique index products_external_id on products (merchant_id, external_id) where (external_id is not null);
 create index products_search on products using gin (search);
 create unique index products_sku on products (merchant_id, sku) where (sku is not null);

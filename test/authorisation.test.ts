@@ -207,7 +207,7 @@ describe.each(cases)('$name', (one) => {
       if (answer.status >= 400) expect(await recordsOf(service.db, own.merchant)).toEqual(before);
       if (showsGranted !== true || answer.status >= 400) continue;
       const seen = new Set(JSON.stringify(answer.body.data).match(/loc_[0-9a-z]{26}/g));
-      const asked = one.contract.path === '/inventory/levels' ? [first] : shows;
+      const asked = ['/inventory/levels', '/stock'].includes(one.contract.path) ? [first] : shows;
       expect([locations, [...seen].sort()]).toEqual([locations, [...asked].sort()]);
     }
   });

@@ -95,6 +95,7 @@ function pathsOf({
       `product_id=${products[0]}`,
       `updated_after=${past}`,
     ],
+    [`/stock?location_id=${locations[0]}`]: ['q=product', 'sort=sku', 'sort=name'],
     [`/inventory/daily?location_id=${locations[0]}&product_id=${products[0]}&${days()}`]: [],
     '/inventory/movements': [
       ...['order=asc', 'reason=correction', `recorded_after=${past}`],
@@ -156,6 +157,9 @@ function markedIn(value: object): string[] {
   // The sums of a day on which a level has moved first, as a correction.
   if ('quantity_out' in value && 'reason' in value) {
     return value.reason === 'correction' ? ['quantity_in'] : [];
+  }
+  if ('barcode' in value && 'updated_at' in value && 'quantity' in value) {
+    return value.updated_at === null ? [] : ['quantity'];
   }
   if (!('sequence' in value)) return [];
   return ['quantity_after', value.sequence === 1 ? 'quantity_delta' : 'quantity_before'];

@@ -147,7 +147,9 @@ const listed = (name: string, prefix: string) =>
 const summedReads = () => {
   const day = new Date().toISOString().slice(0, 10);
   const path = `/inventory/daily?location_id=${location}&from=${day}&to=${day}`;
-  return [path, `${path}&product_id=${hot}`];
+  const stock = `/stock?location_id=${location}`;
+  const listed = [stock, `${stock}&sort=sku`, `${stock}&q=olive`, `${stock}&q=${lastProduct}`];
+  return [path, `${path}&product_id=${hot}`, ...listed];
 };
 
 /** Each kind of request once. The number makes the requests of each run different. */

@@ -194,8 +194,10 @@ create table products (
   version integer not null default 1 check (version >= 1),
   created_at timestamptz not null,
   updated_at timestamptz not null,
-  -- The words of name and SKU, cut by the service (core/format.ts).
+  -- The words of name, SKU and barcode, cut by the service (contract/format.ts).
   search tsvector not null default '',
+  -- What the name is sorted by.
+  name_key text collate "C" not null default '',
   check ((price_amount is null) = (price_currency is null))
 );
 
@@ -205,6 +207,11 @@ create unique index products_external_id on products (merchant_id, external_id)
 create index products_barcode on products (merchant_id, barcode, id) where barcode is not null;
 create index products_status on products (merchant_id, status, id);
 create index products_updated on products (merchant_id, updated_at);
+-- Lists of stock, by name and by SKU: those without one come last.
+create index products_by_name on products (merchant_id, status, name_key, id)
+  where inventory_tracked;
+create index products_by_sku on products (merchant_id, status, coalesce('0' || sku, '1'), id)
+  where inventory_tracked;
 create index products_search on products using gin (search);
 alter table products add primary key (merchant_id, id);
 

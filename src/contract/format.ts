@@ -165,9 +165,20 @@ export function searchQuery(q: string): string {
     .join(' & ');
 }
 
+/** So much of a name says where it is in a list; what is equal so far is sorted by ID. */
+const sortedLengthMax = 64;
+
+/** What names are sorted by. The database would sort by a locale that is the operator's choice. */
+export function sortText(text: string): string {
+  return [...plainText(text)].slice(0, sortedLengthMax).join('');
+}
+
 /** Each word once: lower case, without accents, one form per character. */
 function words(text: string): string[] {
-  const plain = text.normalize('NFKD').replace(accent, '').toLowerCase();
-  const found = plain.match(word) ?? [];
+  const found = plainText(text).match(word) ?? [];
   return [...new Set(found.map((each) => [...each].slice(0, wordLengthMax).join('')))];
+}
+
+function plainText(text: string): string {
+  return text.normalize('NFKD').replace(accent, '').toLowerCase();
 }

@@ -2,7 +2,7 @@
 
 import Type from 'typebox';
 import { collection, member, ownIdQuery, upsertText, write } from '../contract/contract.ts';
-import { searchText } from '../contract/format.ts';
+import { searchText, sortText } from '../contract/format.ts';
 import { anyOf, ExternalId, oneOf, SearchWords, Timestamp, text } from '../contract/schema.ts';
 import { limits } from '../core/limits.ts';
 import { defaulted, externalId, metadata, optional, required, state } from '../records/members.ts';
@@ -91,7 +91,10 @@ export const products = record({
     external_id: externalId,
     metadata,
   },
-  computed: { search: ({ name, sku }) => searchText(name, sku) },
+  computed: {
+    search: ({ name, sku, barcode }) => searchText(name, sku, barcode),
+    name_key: ({ name }) => sortText(name),
+  },
 });
 
 export const create = write({
@@ -148,7 +151,7 @@ export const list = collection({
     external_id: Type.Optional(anyOf(ExternalId, 'external IDs')),
     status: Type.Optional(oneOf(statuses, 'Only with this status.')),
     updated_after: Type.Optional(Timestamp('Only changed at or after this.')),
-    q: Type.Optional(SearchWords('name or SKU')),
+    q: Type.Optional(SearchWords('name, SKU or barcode')),
   }),
   data: products.answer,
   problems: [],

@@ -2,9 +2,19 @@
 
 import Type from 'typebox';
 import { collection } from '../contract/contract.ts';
-import { Day, idIn, oneOf, QuantityOut } from '../contract/schema.ts';
+import {
+  Day,
+  id,
+  idIn,
+  nullable,
+  oneOf,
+  QuantityOut,
+  SearchWords,
+  Timestamp,
+} from '../contract/schema.ts';
 import { limits } from '../core/limits.ts';
 import { inventory, movementReasons } from '../inventory/contract.ts';
+import { stock } from './resource.ts';
 
 const DayOfStock = Type.Object(
   {
@@ -52,4 +62,47 @@ export const listDays = collection({
     },
   },
   problems: ['location_not_granted', 'missing_parameter', 'journal_mismatch'],
+});
+
+const statuses = ['active', 'archived'] as const;
+
+const StockItem = Type.Object(
+  {
+    product_id: id('prod_', 'The product.'),
+    location_id: id('loc_', 'The location.'),
+    name: Type.String({ description: 'What the product is called.' }),
+    sku: nullable(Type.String({ description: 'The stock keeping unit.' })),
+    barcode: nullable(Type.String({ description: 'The code printed on it.' })),
+    status: oneOf(statuses, 'Archived products cannot be adjusted.'),
+    unit: Type.Object(
+      {
+        code: Type.String({ description: 'What one is.', examples: ['kg'] }),
+        precision: Type.Integer({ minimum: 0, description: 'How many decimals it may have.' }),
+      },
+      { description: 'What one of it is.' },
+    ),
+    quantity: QuantityOut('What is on hand there: 0 where it never moved.'),
+    updated_at: nullable(Timestamp('When that changed last; null where it never moved.')),
+  },
+  { $id: 'StockItem', description: 'A product, with what is on hand at a location.' },
+);
+
+export const listStock = collection({
+  resource: stock,
+  name: 'stock.list',
+  path: '/stock',
+  summary: 'List products with what is on hand',
+  description:
+    'At one location: every product whose inventory is tracked, also those that never moved ' +
+    'there. By name, without regard to case and accents, or by SKU, those without one last. It ' +
+    'needs `products.read` as well: without it, nothing is listed.',
+  scope: 'inventory.read',
+  query: Type.Object({
+    location_id: idIn('loc_', 'The location; it must be granted.'),
+    q: Type.Optional(SearchWords('name, SKU or barcode')),
+    sort: Type.Optional(oneOf(['name', 'sku'], 'What they are sorted by: `name`, unless told.')),
+    status: Type.Optional(oneOf(statuses, 'Only with this status: `active`, unless told.')),
+  }),
+  data: StockItem,
+  problems: ['location_not_granted', 'missing_parameter'],
 });

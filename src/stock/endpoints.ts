@@ -2,5 +2,6 @@
 
 import type { Endpoint } from '../contract/endpoint.ts';
 import { dailyEndpoint } from './daily.ts';
+import { stockEndpoint } from './list.ts';
 
-export const stockEndpoints: readonly Endpoint[] = [dailyEndpoint];
+export const stockEndpoints: readonly Endpoint[] = [dailyEndpoint, stockEndpoint];

@@ -82,6 +82,7 @@ export const examples: Readonly<Record<string, Example>> = {
   'inventory.levels.list': { query: (shop) => ({ location_id: firstOf(shop.locations) }) },
   'inventory.movements.list': {},
   'inventory.movements.get': { id: (shop) => firstOf(shop.movements) },
+  'stock.list': { query: (shop) => ({ location_id: firstOf(shop.locations) }) },
   'inventory.daily.list': {
     query: (shop) => ({ location_id: firstOf(shop.locations), ...lastDays() }),
   },

@@ -196,6 +196,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     created_at: 't',
     updated_at: 't',
     search: `('olive oil bottle ' || n)::tsvector`,
+    name_key: `'olive oil, bottle ' || n`,
   },
   customers: {
     merchant_id: 'merchant',

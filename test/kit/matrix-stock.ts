@@ -47,6 +47,16 @@ export const stockRows: Readonly<Record<string, Row>> = {
       ...cursor,
     },
   },
+  // Names are those of products.
+  'stock.list': {
+    route: 'GET /stock',
+    scope: 'inventory.read',
+    ok: '200',
+    shown: { withAny: [['products.read']], otherwise: '200 none' },
+    granted: asked('200', '403 location_not_granted'),
+    showsGranted: true,
+    foreign: { 'query.location_id': '403 location_not_granted', 'query.q': '200 none', ...cursor },
+  },
   'inventory.adjust': {
     route: 'POST /inventory/adjustments',
     scope: 'inventory.write',

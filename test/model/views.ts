@@ -241,7 +241,7 @@ const filters: Readonly<Record<string, Filter>> = {
   recorded_after: (row, value) => String(row.recorded_at) >= value,
   recorded_before: (row, value) => String(row.recorded_at) < value,
   q: (row, value) => {
-    const found = words(`${row.name} ${row.email ?? row.sku ?? ''}`);
+    const found = words(`${row.name} ${row.email ?? row.sku ?? ''} ${row.barcode ?? ''}`);
     const asked = words(value);
     const hasAll = asked.every((beginning) => found.some((one) => one.startsWith(beginning)));
     return asked.length > 0 && hasAll;
