@@ -117,7 +117,7 @@ export const changeOfProduct = kindOf({
   status: 200,
   before: [looked, 'find_products'],
   batch: [
-    ...['begin', 'lock_products', 'lock_products_fully', 'lock_levels_of_products'],
+    ...['begin', 'lock_products', 'lock_products_fully_by_id', 'lock_levels_of_products_by_id'],
     ...[
       'find_holders_of_products_sku_external_id',
       'lock_journals',
