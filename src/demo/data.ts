@@ -120,60 +120,98 @@ function asciiOf(name: string): string {
   return plain.toLowerCase().replaceAll(' ', '.');
 }
 
-/** An adjustment of the product and location at these places of the lists. */
-interface Adjustment {
+/** A product at a location, by their places in the lists. */
+interface Place {
   readonly product: number;
   readonly location: number;
-  readonly target_quantity: string;
-  readonly reason: 'stock_count' | 'external_adjustment' | 'correction';
-  readonly note?: string;
-  readonly reference?: string;
+  readonly seed: number;
 }
 
 /** Three pairs in four, because not every location has every product. */
-const pairs = productList.flatMap((_, product) =>
+const places: readonly Place[] = productList.flatMap((_, product) =>
   locations.flatMap((__, location) =>
     (product + location) % 4 === 3 ? [] : [{ product, location, seed: 7 * product + 3 * location }],
   ),
 );
 
-/** The adjustments, in this order. Every target differs from the one before it. */
-export const batches: readonly (readonly Adjustment[])[] = [
-  pairs.map(({ product, location, seed }) => ({
-    product,
-    location,
-    target_quantity: quantity(product, openingOf(seed)),
-    reason: 'stock_count',
-    note: 'Opening count',
-    reference: 'COUNT-1',
-  })),
-  pairs.map(({ product, location, seed }) => ({
-    product,
-    location,
-    target_quantity: quantity(product, openingOf(seed) + 24),
-    reason: 'external_adjustment',
+/** What was there when the shop began. */
+export const opening = places.map(({ product, location, seed }) => ({
+  product,
+  location,
+  target_quantity: quantity(product, openingOf(seed)),
+  reason: 'stock_count' as const,
+  note: 'Opening count',
+  reference: 'COUNT-1',
+}));
+
+/** Of the locations at these places of the list. */
+interface Transfer {
+  readonly from?: number;
+  readonly to?: number;
+  readonly reason: 'damage' | 'receipt' | 'sale' | 'transfer';
+  readonly shortage?: 'record';
+  readonly note?: string;
+  readonly reference?: string;
+  readonly lines: readonly { readonly product: number; readonly quantity: string }[];
+}
+
+const suppliers = 12;
+const sales = 9;
+
+/** What has moved since, in this order. */
+export const transfers: readonly (readonly Transfer[])[] = [
+  perLocation(suppliers, ({ product }) => product).map(([location, supplier, some]) => ({
+    to: location,
+    reason: 'receipt',
     note: 'Delivery',
-    reference: `PO-${10_400 + (product % 12)}`,
+    reference: `PO-${10_400 + supplier}`,
+    lines: some.map(({ product }) => ({ product, quantity: quantity(product, 24) })),
   })),
-  pairs.map(({ product, location, seed }) => ({
-    product,
-    location,
-    target_quantity: quantity(product, openingOf(seed) + 20 - (seed % 9)),
-    reason: 'external_adjustment',
-    reference: `TILL-${location + 1}-0412`,
+  perLocation(sales, ({ seed }) => seed).map(([location, sale, some]) => ({
+    from: location,
+    reason: 'sale',
+    reference: `TILL-${location + 1}-${412 + sale}`,
+    lines: some.map(({ product }) => ({ product, quantity: quantity(product, 4 + sale) })),
   })),
-  pairs.flatMap(({ product, location, seed }) =>
-    seed % 5 === 0
-      ? {
-          product,
-          location,
-          target_quantity: quantity(product, openingOf(seed) + 10),
-          reason: 'external_adjustment' as const,
-          note: 'Damaged in the back room',
-        }
-      : [],
-  ),
+  perLocation(1, () => 0).map(([location, , some]) => ({
+    from: location,
+    reason: 'damage',
+    note: 'Damaged in the back room',
+    lines: some
+      .filter(({ seed }) => seed % 5 === 0)
+      .map(({ product }) => ({ product, quantity: quantity(product, 2) })),
+  })),
+  [
+    {
+      from: 0,
+      to: 1,
+      reason: 'transfer',
+      note: 'For the weekend',
+      reference: 'VAN-31',
+      lines: [0, 1, 2].map((product) => ({ product, quantity: quantity(product, 3) })),
+    },
+    {
+      from: 1,
+      reason: 'sale',
+      shortage: 'record',
+      note: 'The till was offline',
+      reference: 'TILL-2-430',
+      lines: [{ product: 0, quantity: quantity(0, 200) }],
+    },
+  ],
 ];
+
+/** The places of each location, in so many parts. */
+function perLocation(parts: number, partOf: (place: Place) => number) {
+  return locations.flatMap((_, location) =>
+    Array.from({ length: parts }, (__, part) => {
+      const some = places.filter(
+        (place) => place.location === location && partOf(place) % parts === part,
+      );
+      return [location, part, some] as const;
+    }).filter(([, , some]) => some.length > 0),
+  );
+}
 
 function openingOf(seed: number): number {
   return 12 + (seed % 40);

@@ -48,15 +48,28 @@ export async function createDemo(service: Writes, access: Connections): Promise<
   const locations = await write('locations.create', shop.locations);
   const products = await write('products.create', shop.products);
   const customers = await write('customers.create', shop.customers);
-  let movements = 0;
-  // Batch by batch, because the movements of one level have an order.
-  for (const batch of shop.batches) {
-    const adjustments = batch.map(({ product, location, ...rest }) => ({
+  const idOf = (made: readonly WriteAnswer[], n: number) => made[n]?.resourceId ?? '';
+  const opening = shop.opening.map(({ product, location, ...rest }) => ({
+    ...rest,
+    product_id: idOf(products, product),
+    location_id: idOf(locations, location),
+  }));
+  let movements = (await write('inventory.adjust', opening)).length;
+  // Step by step, because what is sold was delivered before.
+  for (const step of shop.transfers) {
+    const bodies = step.map(({ from, to, lines, ...rest }) => ({
       ...rest,
-      product_id: products[product]?.resourceId ?? '',
-      location_id: locations[location]?.resourceId ?? '',
+      from_location_id: from === undefined ? null : idOf(locations, from),
+      to_location_id: to === undefined ? null : idOf(locations, to),
+      lines: lines.map(({ product, quantity }) => ({
+        product_id: idOf(products, product),
+        quantity,
+      })),
     }));
-    movements += (await write('inventory.adjust', adjustments)).length;
+    await write('inventory.transfer', bodies);
+    const sidesOf = ({ from, to }: (typeof step)[number]) =>
+      (from === undefined ? 0 : 1) + (to === undefined ? 0 : 1);
+    for (const one of step) movements += sidesOf(one) * one.lines.length;
   }
   const { credential, token } = await createCredential(access, {
     merchant: merchant.id,
