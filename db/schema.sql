@@ -153,7 +153,7 @@ create table inventory_last_counts (
   position bigint not null,
   counted_at timestamp with time zone not null,
   constraint inventory_last_counts_pkey primary key (merchant_id, location_id, product_id)
-) with (fillfactor=80);
+);
 create trigger inventory_last_counts_grow after update on inventory_last_counts for each row when (new."position" <= old."position" or new.merchant_id is distinct from old.merchant_id or new.location_id is distinct from old.location_id or new.product_id is distinct from old.product_id) execute function refuse_change();
 create trigger inventory_last_counts_kept before delete on inventory_last_counts for each row execute function refuse_change();
 create trigger inventory_last_counts_not_emptied before truncate on inventory_last_counts for each statement execute function refuse_change();
@@ -216,13 +216,70 @@ create table inventory_movements (
   constraint inventory_movements_quantity_delta_check1 check (quantity_delta <> 0),
   constraint inventory_movements_reason_check check (reason = any (array['stock_count', 'external_adjustment', 'correction', 'transfer', 'sale', 'return', 'receipt', 'damage', 'loss', 'production', 'other'])),
   constraint inventory_movements_sequence_check check (sequence >= 1),
-  constraint inventory_movements_type_check check (type = any (array['adjustment', 'transfer_in', 'transfer_out', 'count']))
+  constraint inventory_movements_type_check check (type = any (array['adjustment', 'transfer_in', 'transfer_out', 'count', 'fulfilment']))
 );
 create index inventory_movements_by_level on inventory_movements (merchant_id, product_id, location_id, "position", line);
 create index inventory_movements_by_location on inventory_movements (merchant_id, location_id, "position", line);
 create trigger inventory_movements_immutable before delete or update on inventory_movements for each row execute function refuse_change();
 create trigger inventory_movements_not_emptied before truncate on inventory_movements for each statement execute function refuse_change();
 create trigger inventory_movements_sound after insert on inventory_movements referencing new table as added for each statement execute function refuse_unsound_movement();
+
+create table inventory_reservation_lines (
+  merchant_id text collate "C" not null,
+  reservation_id text collate "C" not null,
+  line integer not null,
+  product_id text collate "C" not null,
+  location_id text collate "C" not null,
+  quantity numeric not null,
+  expires_at timestamp with time zone,
+  is_active boolean not null,
+  constraint inventory_reservation_lines_pkey primary key (merchant_id, reservation_id, line),
+  constraint inventory_reservation_lines_line_check check (line >= 1),
+  constraint inventory_reservation_lines_quantity_check check (quantity > 0 and scale(quantity) = min_scale(quantity))
+) with (fillfactor=80);
+create index inventory_reservation_lines_active on inventory_reservation_lines (merchant_id, product_id, location_id, expires_at) include (quantity) where is_active;
+create trigger inventory_reservation_lines_end before update on inventory_reservation_lines for each row when (not old.is_active or new.merchant_id is distinct from old.merchant_id or new.reservation_id is distinct from old.reservation_id or new.line is distinct from old.line or new.product_id is distinct from old.product_id or new.location_id is distinct from old.location_id or new.quantity is distinct from old.quantity or new.expires_at is distinct from old.expires_at) execute function refuse_change();
+create trigger inventory_reservation_lines_kept before delete on inventory_reservation_lines for each row execute function refuse_change();
+create trigger inventory_reservation_lines_not_emptied before truncate on inventory_reservation_lines for each statement execute function refuse_change();
+
+create table inventory_reservations (
+  merchant_id text collate "C" not null,
+  id text collate "C" not null,
+  location_id text collate "C" not null,
+  status text collate "C" not null,
+  expires_at timestamp with time zone,
+  note text,
+  reference text collate "C",
+  operation_id text collate "C" not null,
+  credential_id text collate "C" not null,
+  actor_kind text not null,
+  application_id text collate "C",
+  recorded_at timestamp with time zone not null,
+  end_operation_id text collate "C",
+  ended_at timestamp with time zone,
+  end_note text,
+  movement_ids text[] collate "C" not null default '{}'::text[],
+  constraint inventory_reservations_pkey primary key (merchant_id, id),
+  constraint inventory_reservations_check check ((status = 'active') = (end_operation_id is null)),
+  constraint inventory_reservations_check1 check ((status = 'active') = (ended_at is null)),
+  constraint inventory_reservations_check2 check ((status = 'fulfilled') = (movement_ids <> '{}'::text[])),
+  constraint inventory_reservations_status_check check (status = any (array['active', 'fulfilled', 'released', 'expired']))
+) with (fillfactor=80);
+create index inventory_reservations_at on inventory_reservations (merchant_id, location_id, status, id);
+create index inventory_reservations_due on inventory_reservations (expires_at) where ((status = 'active') and (expires_at is not null));
+create index inventory_reservations_reference on inventory_reservations (merchant_id, reference, id) where (reference is not null);
+create trigger inventory_reservations_end before update on inventory_reservations for each row when (old.status <> 'active' or new.merchant_id is distinct from old.merchant_id or new.id is distinct from old.id or new.location_id is distinct from old.location_id or new.expires_at is distinct from old.expires_at or new.operation_id is distinct from old.operation_id) execute function refuse_change();
+create trigger inventory_reservations_kept before delete on inventory_reservations for each row execute function refuse_change();
+create trigger inventory_reservations_not_emptied before truncate on inventory_reservations for each statement execute function refuse_change();
+
+create table inventory_reserved (
+  merchant_id text collate "C" not null,
+  product_id text collate "C" not null,
+  location_id text collate "C" not null,
+  quantity numeric not null,
+  constraint inventory_reserved_pkey primary key (merchant_id, product_id, location_id),
+  constraint inventory_reserved_quantity_check check (quantity >= 0)
+) with (fillfactor=80);
 
 create table inventory_transfers (
   merchant_id text collate "C" not null,
@@ -577,7 +634,8 @@ begin
           or coalesce(before.quantity_after, 0) <> a.quantity_before
           then 'a movement does not begin where the one before it ended'
         when o.id is null
-          or o.type not in ('inventory.adjust', 'inventory.transfer', 'inventory.count')
+          or o.type not in ('inventory.adjust', 'inventory.transfer', 'inventory.count',
+            'inventory.fulfil')
           or o.movements < a.line or o.position <> a.position
           or (o.type = 'inventory.adjust' and a.line = 1 and o.resource_id <> a.id)
           then 'a movement that its operation does not name'

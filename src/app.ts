@@ -34,6 +34,8 @@ import { Dispatcher, type WriteAnswer } from './operations/dispatch.ts';
 import { operationEndpoints } from './operations/endpoints.ts';
 import { writeOf } from './operations/write.ts';
 import { productEndpoints } from './products/endpoints.ts';
+import { reservationCommands, reservationEndpoints } from './reservations/endpoints.ts';
+import { Sweep } from './reservations/sweep.ts';
 import { stockEndpoints } from './stock/endpoints.ts';
 import { transferEndpoints } from './transfers/endpoints.ts';
 import { Destinations } from './webhooks/address.ts';
@@ -49,6 +51,7 @@ const domains: readonly Endpoint[] = [
   ...locationEndpoints,
   ...inventoryEndpoints,
   ...transferEndpoints,
+  ...reservationEndpoints,
   ...stockEndpoints,
   ...countEndpoints,
 ];
@@ -102,6 +105,8 @@ export interface Service {
     body: JsonObject,
     options?: { readonly id?: string; readonly key?: string },
   ): Promise<WriteAnswer>;
+  /** Begins to tell which reservations have expired, until what is returned is stopped. */
+  sweep(onError: (error: unknown) => void): Sweep;
   /** Begins to call the receivers of webhooks, until what is returned is stopped. */
   deliver(watcher?: DeliveryOptions): Delivery;
   /** The authorization server, made when it is first asked for. */
@@ -131,6 +136,7 @@ export function createService(options: ServiceOptions): Service {
   const denials = new Denials(database.globalWriter);
   const trials = webhookTrials(options, readerOf);
   const served = endpointsOf(trials);
+  const perform = operatorWrites(database, dispatcher, served);
   return {
     endpoints: served,
     dispatcher,
@@ -141,7 +147,8 @@ export function createService(options: ServiceOptions): Service {
       failures: new FailedAuthentications(),
       cursors: new CursorSealer(options.secret),
     },
-    performAsOperator: operatorWrites(database, dispatcher, served),
+    performAsOperator: recorded(database, perform),
+    sweep: (onError) => sweepOf(database, perform, onError),
     deliver(watcher) {
       state.delivery = deliveryOf(options, watcher);
       state.delivery.start();
@@ -162,18 +169,33 @@ export function createService(options: ServiceOptions): Service {
   };
 }
 
+type OperatorWrites = (
+  merchantId: string,
+  type: OperationType,
+  body: JsonObject,
+  options?: { readonly id?: string; readonly key?: string; readonly requestId?: string },
+) => Promise<WriteAnswer>;
+
+/** Each has a line in the audit trail first: somebody gave a command. */
+function recorded(database: Database, perform: OperatorWrites): Service['performAsOperator'] {
+  const lines = new OperatorLines(database.globalWriter);
+  return async (merchantId, type, body, options = {}) => {
+    const requestId = mintId('req_');
+    const resource = options.id === undefined ? {} : { resource_id: options.id };
+    const entry = { action: type, merchant_id: merchantId, ...resource };
+    await lines.record({ ...entry, request_id: requestId });
+    return perform(merchantId, type, body, { ...options, requestId });
+  };
+}
+
 function operatorWrites(
   database: Database,
   dispatcher: Dispatcher,
   served: readonly Endpoint[],
-): Service['performAsOperator'] {
-  const lines = new OperatorLines(database.globalWriter);
-  return async (merchantId, type, body, { id = '', key = randomUUID() } = {}) => {
+): OperatorWrites {
+  return async (merchantId, type, body, options = {}) => {
+    const { id = '', key = randomUUID(), requestId = mintId('req_') } = options;
     const operator = await operatorAt(database.reader, merchantId);
-    const requestId = mintId('req_');
-    const resource = id === '' ? {} : { resource_id: id };
-    const entry = { action: type, merchant_id: merchantId, ...resource };
-    await lines.record({ ...entry, request_id: requestId });
     const write = writeOf(writeEndpoint(served, type), operator, {
       id,
       externalId: undefined,
@@ -186,6 +208,19 @@ function operatorWrites(
     const bound = (await dispatcher.judgeFields(write)) ?? (await dispatcher.judgeResource(write));
     return dispatcher.perform(write, bound);
   };
+}
+
+function sweepOf(
+  { reader }: Database,
+  perform: OperatorWrites,
+  onError: (error: unknown) => void,
+): Sweep {
+  const sweep = new Sweep({
+    ...{ reader, onError },
+    expire: (merchant, id, key) => perform(merchant, 'inventory.expire', {}, { id, key }),
+  });
+  sweep.start();
+  return sweep;
 }
 
 function webhookTrials(
@@ -221,7 +256,8 @@ function deliveryOf(
 }
 
 function writeEndpoint(served: readonly Endpoint[], type: OperationType): AnyWriteEndpoint {
-  const found = [...served, ...customerCommands].find(({ contract }) => contract.name === type);
+  const commands = [...customerCommands, ...reservationCommands];
+  const found = [...served, ...commands].find(({ contract }) => contract.name === type);
   if (found === undefined || found.contract.kind !== 'write') throw new Error(`no write ${type}`);
   return found as AnyWriteEndpoint;
 }

@@ -25,6 +25,7 @@ import { programVersion, sitesOf } from './http/sites.ts';
 import { logRequest } from './log.ts';
 import { oauthRoutes } from './oauth/routes.ts';
 import { startPrivateServer } from './postgres/server.ts';
+import type { Sweep } from './reservations/sweep.ts';
 import type { Delivery } from './webhooks/delivery.ts';
 
 /** A started service. */
@@ -110,7 +111,7 @@ async function serveStore(
     onUnrecorded: (denials) => log.warn({ denials }, 'ended without recording who was denied'),
   });
   const queued = () => service.dispatcher.queued;
-  const state: { isReady: boolean; delivery?: Delivery } = { isReady: false };
+  const state: { isReady: boolean; background?: Background } = { isReady: false };
   const isReady = async () => state.isReady && (await store.isCurrent());
   const { usage: connections, connectionsMax } = database;
   metrics.read({ queued, connections, connectionsMax, linesLost, isReady });
@@ -141,7 +142,7 @@ async function serveStore(
     stop: async () => {
       state.isReady = false;
       const backupsStopped = backups?.stop();
-      const [left] = await Promise.all([drain(server), stopDelivery(state.delivery, log)]);
+      const [left] = await Promise.all([drain(server), state.background?.stop()]);
       metricsServer?.close();
       await writeNotes(service, left, log);
       await backupsStopped;
@@ -151,9 +152,20 @@ async function serveStore(
   };
   const setReady = () => {
     state.isReady = true;
-    if (config.webhooks) state.delivery = deliver(service, metrics, log);
+    state.background = begin(service, parts);
   };
   return { running, setReady };
+}
+
+/** What runs beside the requests. */
+interface Background {
+  stop(): Promise<unknown>;
+}
+
+function begin(service: Service, { config, metrics, log }: Parts): Background {
+  const sweeping = sweep(service, log);
+  const delivery = config.webhooks ? deliver(service, metrics, log) : undefined;
+  return { stop: () => Promise.all([sweeping.stop(), stopDelivery(delivery, log)]) };
 }
 
 /** What `/readyz` says beside its status: what anybody may know. */
@@ -179,6 +191,14 @@ function deliver(service: Service, metrics: Metrics, log: Logger): Delivery {
   });
   metrics.readDeliveries(() => delivery.standing());
   return delivery;
+}
+
+function sweep(service: Service, log: Logger): Sweep {
+  return service.sweep((err) => {
+    // The database says itself that it is away.
+    if (err instanceof DatabaseFailure) return;
+    log.error({ err }, 'expired reservations wait to be told');
+  });
 }
 
 /** What is not saved is sent again, by this node or another. */

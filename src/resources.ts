@@ -17,6 +17,7 @@ import { inventory } from './inventory/contract.ts';
 import { locations } from './locations/contract.ts';
 import { operations } from './operations/resource.ts';
 import { products } from './products/contract.ts';
+import { reservations } from './reservations/contract.ts';
 import { stock } from './stock/resource.ts';
 import { transfers } from './transfers/contract.ts';
 import { webhooks } from './webhooks/resource.ts';
@@ -28,6 +29,7 @@ export const resources: readonly Resource[] = [
   inventory,
   transfers,
   counts,
+  reservations,
   batches,
   stock,
   operations,

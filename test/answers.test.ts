@@ -184,7 +184,8 @@ async function failDatabase(): Promise<void> {
   const role = new URL(service.db.serviceUrl).username;
   const owned =
     'customers, products, locations, operations, inventory_levels, inventory_movements, ' +
-    'inventory_transfers, inventory_counts, inventory_last_counts';
+    'inventory_transfers, inventory_counts, inventory_last_counts, inventory_reservations, ' +
+    'inventory_reservation_lines, inventory_reserved';
   const rights = 'select, insert, update';
   await service.db.sql(`revoke ${rights} on ${owned} from ${role}`);
   const reading = cases.filter(({ name }) => name !== 'credential.get');

@@ -13,6 +13,7 @@ import {
   cases,
   collections,
   freshBody,
+  onceId,
   send,
   withoutRequestId,
   writes,
@@ -201,8 +202,12 @@ describe.each(cases)('$name', (one) => {
     for (const { locations, shows, expected } of kinds) {
       const { token } = await service.given.credential(own.merchant, { locations });
       const query = one.contract.kind === 'collection' ? { limit: '200' } : {};
+      const api = service.api.as(token);
+      const key = newKey();
+      const id = await onceId(one, own, api, key);
       const before = await recordsOf(service.db, own.merchant);
-      const answer = await ask(one, own, service.api.as(token), { query });
+      const named = id === undefined ? {} : { id, key };
+      const answer = await ask(one, own, api, { query, ...named });
       expect([locations, outcome(answer)]).toEqual([locations, expected]);
       if (answer.status >= 400) expect(await recordsOf(service.db, own.merchant)).toEqual(before);
       if (showsGranted !== true || answer.status >= 400) continue;

@@ -59,6 +59,10 @@ async function furnish({ api, products, locations }: TestMerchant): Promise<void
   const names = { sku: 'P-1', barcode: '4006381333931' };
   await api.patch(`/products/${products[0]}`, names);
   await api.patch(`/locations/${locations[0]}`, { code: 'L-1' });
+  await api.post('/inventory/reservations', {
+    ...{ location_id: locations[0], reference: 'R-1' },
+    lines: [{ product_id: products[0], quantity: '1' }],
+  });
 }
 
 /** Yesterday and tomorrow, by any clock. */
@@ -105,6 +109,7 @@ function pathsOf({
     ],
     '/inventory/transfers': [`location_id=${locations[0]}`],
     '/inventory/counts': [`location_id=${locations[0]}`],
+    '/inventory/reservations': [`location_id=${locations[0]}`, 'status=active', 'reference=R-1'],
     '/operations': ['type=customers.create', 'status=succeeded'],
     '/webhooks': ['status=paused'],
   };
@@ -120,6 +125,7 @@ function pathsOf({
     ...movements.map((id) => `/inventory/movements/${id}`),
     ...(others.inventory_transfer ?? []).map((id) => `/inventory/transfers/${id}`),
     ...(others.inventory_count ?? []).map((id) => `/inventory/counts/${id}`),
+    ...(others.inventory_reservation ?? []).map((id) => `/inventory/reservations/${id}`),
     ...operations.map((id) => `/operations/${id}`),
     ...(others.webhook ?? []).flatMap((id) => [`/webhooks/${id}`, `/webhooks/${id}/deliveries`]),
     '/credential',
@@ -153,7 +159,7 @@ function mirrored(value: unknown, name = '', marked: readonly string[] = []): un
 
 /** The quantities of a level, and of a movement: the first of a level moved two more. */
 function markedIn(value: object): string[] {
-  if ('last_movement_id' in value) return ['quantity'];
+  if ('last_movement_id' in value) return ['quantity', 'available_quantity'];
   // The sums of a day on which a level has moved first, as a correction.
   if ('quantity_out' in value && 'reason' in value) {
     return value.reason === 'correction' ? ['quantity_in'] : [];

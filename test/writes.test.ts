@@ -302,6 +302,7 @@ async function counts() {
   const tables = [
     ...['customers', 'products', 'locations', 'operations', 'inventory_movements'],
     ...['inventory_transfers', 'inventory_counts', 'inventory_last_counts'],
+    ...['inventory_reservations', 'inventory_reserved'],
   ];
   const parts = tables.map((table) => `(select count(*) from ${table}) as ${table}`);
   return service.db.sql(

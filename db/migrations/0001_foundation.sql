@@ -302,7 +302,8 @@ create table inventory_movements (
   product_id text collate "C" not null,
   location_id text collate "C" not null,
   sequence bigint not null check (sequence >= 1),
-  type text not null check (type in ('adjustment', 'transfer_in', 'transfer_out', 'count')),
+  type text not null
+    check (type in ('adjustment', 'transfer_in', 'transfer_out', 'count', 'fulfilment')),
   reason text not null check (reason in ('stock_count', 'external_adjustment', 'correction',
     'transfer', 'sale', 'return', 'receipt', 'damage', 'loss', 'production', 'other')),
   quantity_before numeric not null check (scale(quantity_before) = min_scale(quantity_before)),
@@ -427,6 +428,72 @@ create table inventory_last_counts (
   position bigint not null,
   counted_at timestamptz not null,
   primary key (merchant_id, location_id, product_id)
+);
+
+-- What is put aside. Whoever changes one, its lines, or what is reserved of a level, has locked the
+-- levels of all its lines. One whose time has come counts no more, and is shown as expired, before
+-- anything says so here.
+create table inventory_reservations (
+  merchant_id text collate "C" not null,
+  id text collate "C" not null,
+  location_id text collate "C" not null,
+  status text collate "C" not null check (status in ('active', 'fulfilled', 'released', 'expired')),
+  -- Null: never.
+  expires_at timestamptz,
+  note text,
+  reference text collate "C",
+  operation_id text collate "C" not null,
+  credential_id text collate "C" not null,
+  actor_kind text not null,
+  application_id text collate "C",
+  recorded_at timestamptz not null,
+  -- The write that ended it, when, and what it moved, in the order of the lines.
+  end_operation_id text collate "C",
+  ended_at timestamptz,
+  end_note text,
+  movement_ids text[] collate "C" not null default '{}',
+  check ((status = 'active') = (end_operation_id is null)),
+  check ((status = 'active') = (ended_at is null)),
+  check ((status = 'fulfilled') = (movement_ids <> '{}'))
+) with (fillfactor = 80);
+
+create index inventory_reservations_at
+  on inventory_reservations (merchant_id, location_id, status, id);
+create index inventory_reservations_reference on inventory_reservations (merchant_id, reference, id)
+  where reference is not null;
+-- For whoever looks for those of all merchants whose time has come.
+create index inventory_reservations_due on inventory_reservations (expires_at)
+  where status = 'active' and expires_at is not null;
+alter table inventory_reservations add primary key (merchant_id, id);
+
+-- What a reservation holds. Product, location and quantity never change, so whoever wants to lock
+-- the levels may read them first.
+create table inventory_reservation_lines (
+  merchant_id text collate "C" not null,
+  reservation_id text collate "C" not null,
+  line integer not null check (line >= 1),
+  product_id text collate "C" not null,
+  location_id text collate "C" not null,
+  quantity numeric not null check (quantity > 0 and scale(quantity) = min_scale(quantity)),
+  -- That of its reservation.
+  expires_at timestamptz,
+  -- Whether its reservation is.
+  is_active boolean not null
+) with (fillfactor = 80);
+
+create index inventory_reservation_lines_active
+  on inventory_reservation_lines (merchant_id, product_id, location_id, expires_at)
+  include (quantity) where is_active;
+alter table inventory_reservation_lines add primary key (merchant_id, reservation_id, line);
+
+-- The sum of all active lines of a level, those whose time has come included: what is reserved is
+-- that without them. Apart from the level, which changes by movements only.
+create table inventory_reserved (
+  merchant_id text collate "C" not null,
+  product_id text collate "C" not null,
+  location_id text collate "C" not null,
+  quantity numeric not null check (quantity >= 0),
+  primary key (merchant_id, product_id, location_id)
 ) with (fillfactor = 80);
 
 -- A consumer of the journal that the service calls. No foreign keys: credentials are global, and
@@ -522,6 +589,29 @@ create trigger inventory_last_counts_kept before delete on inventory_last_counts
   for each row execute function refuse_change();
 create trigger inventory_last_counts_not_emptied before truncate on inventory_last_counts
   for each statement execute function refuse_change();
+create trigger inventory_reservations_kept before delete on inventory_reservations
+  for each row execute function refuse_change();
+create trigger inventory_reservations_not_emptied before truncate on inventory_reservations
+  for each statement execute function refuse_change();
+create trigger inventory_reservation_lines_kept before delete on inventory_reservation_lines
+  for each row execute function refuse_change();
+create trigger inventory_reservation_lines_not_emptied before truncate
+  on inventory_reservation_lines for each statement execute function refuse_change();
+-- A reservation ends once, and what it holds is what it was made for.
+create trigger inventory_reservations_end before update on inventory_reservations
+  for each row
+  when (old.status <> 'active'
+    or (new.merchant_id, new.id, new.location_id, new.expires_at, new.operation_id)
+      is distinct from (old.merchant_id, old.id, old.location_id, old.expires_at, old.operation_id))
+  execute function refuse_change();
+create trigger inventory_reservation_lines_end before update on inventory_reservation_lines
+  for each row
+  when (not old.is_active
+    or (new.merchant_id, new.reservation_id, new.line, new.product_id, new.location_id,
+        new.quantity, new.expires_at)
+      is distinct from (old.merchant_id, old.reservation_id, old.line, old.product_id,
+        old.location_id, old.quantity, old.expires_at))
+  execute function refuse_change();
 create trigger inventory_levels_kept before delete on inventory_levels
   for each row execute function refuse_change();
 create trigger inventory_levels_not_emptied before truncate on inventory_levels
@@ -572,7 +662,8 @@ begin
           or coalesce(before.quantity_after, 0) <> a.quantity_before
           then 'a movement does not begin where the one before it ended'
         when o.id is null
-          or o.type not in ('inventory.adjust', 'inventory.transfer', 'inventory.count')
+          or o.type not in ('inventory.adjust', 'inventory.transfer', 'inventory.count',
+            'inventory.fulfil')
           or o.movements < a.line or o.position <> a.position
           or (o.type = 'inventory.adjust' and a.line = 1 and o.resource_id <> a.id)
           then 'a movement that its operation does not name'

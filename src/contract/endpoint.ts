@@ -110,6 +110,8 @@ export type Decision<Row, Change = Row> =
       /** Of an upsert: whether it created the resource. */
       readonly created?: boolean;
       readonly notices?: Notices;
+      /** Where it was, when the write itself does not name it. */
+      readonly location_id?: string;
     }
   | Refusal;
 
@@ -133,6 +135,8 @@ export interface Refusal {
   readonly kind: 'rejected';
   readonly code: ProblemCode;
   readonly details: readonly Detail[];
+  /** Where it was, when the write itself does not name it. */
+  readonly location_id?: string;
 }
 
 /** What a key is bound to: a write, performed or refused for good. A row of `operations`. */
@@ -195,8 +199,11 @@ export interface WriteEndpoint<
   decide(state: State, write: Write<BodyOf<C>>, place: Place): Decision<Row, Change>;
   /** Saves all changes of one merchant, by statements in an order that is always the same. */
   save(changes: readonly Change[]): readonly SetStatement[];
-  /** Whether one in the path is there for this caller. Without it: for everyone of the merchant. */
-  isFor?(row: Row, actor: Actor): boolean;
+  /**
+   * Whether one in the path is there for the caller, as it is now. Without it: for everyone of the
+   * merchant. A replay asks it, too.
+   */
+  isFor?(row: Row, write: Write): boolean;
   /** Of a request for several writes: these. A body with faults has none. */
   items?(body: BodyOf<C>): readonly WriteItem[];
   /** As how many requests one counts. Absent: as one. */

@@ -84,8 +84,8 @@ export class BodyParser {
 
   /**
    * What a body means. On a create every member is there, with its default or null, also of the
-   * objects in a list; in a PATCH only the members sent are. Quantities are canonical. A value that
-   * cannot be used is as it was sent.
+   * objects in a list; in a PATCH only the members sent are. Quantities are canonical, and times in
+   * UTC. A value that cannot be used is as it was sent.
    */
   normalise(body: JsonObject): Record<string, unknown> {
     return normalised(this.#contract.body as unknown as Plain, body, {
@@ -124,7 +124,14 @@ function lines({ items = {} }: Plain, value: JsonValue): unknown {
 }
 
 function scalar(schema: Plain, value: JsonValue): JsonValue {
-  return isQuantity(schema) ? canonical(value) : value;
+  if (isOf(schema, 'date-time')) return inUtc(value);
+  return isOf(schema, 'quantity') ? canonical(value) : value;
+}
+
+/** Only of a valid time. */
+function inUtc(value: JsonValue): JsonValue {
+  const isUsable = typeof value === 'string' && formats['date-time'](value) === undefined;
+  return isUsable ? utcTime(value) : value;
 }
 
 /** Only of a valid quantity, because "12." or "1.000004" must not lose a digit. */
@@ -133,8 +140,8 @@ function canonical(value: JsonValue): JsonValue {
   return isUsable ? canonicalQuantity(value) : value;
 }
 
-function isQuantity(schema: Plain): boolean {
-  return schema.format === 'quantity' || (schema.anyOf ?? []).some(isQuantity);
+function isOf(schema: Plain, format: Format): boolean {
+  return schema.format === format || (schema.anyOf ?? []).some((one) => isOf(one, format));
 }
 
 /** Checks the query of a collection or an upsert, and of everything else that it is empty. */

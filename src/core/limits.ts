@@ -20,6 +20,8 @@ export const limits = {
   eventMovementsMax: 50,
   /** A movement in JSON, without its note and its reference. */
   movementBytes: 700,
+  /** What an event says of one level, beside its movements. */
+  noticeBytes: 150,
   /** No record is larger: with up to eight a page is not full, and need not be measured. */
   recordsUnmeasuredMax: 8,
   /** In seconds; what remains of `requestDeadline` is for reading what came. */
@@ -204,6 +206,12 @@ export const limits = {
    * 10,000, in 800 KB.
    */
   faultsNamedMax: 1_000,
+  /** A season. Whatever is put aside for longer is released by somebody. */
+  reservationDaysMax: 90,
+  /** How soon it is told that a reservation has expired. It counts no more from its moment on. */
+  sweepInterval: 1_000,
+  /** So many at once; a node tells 20,000 a minute, or so. */
+  sweptTogether: 250,
 
   quantityIntegerDigitsMax: 12,
   quantityDecimalsMax: 5,

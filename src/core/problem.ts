@@ -180,6 +180,11 @@ export const problemKinds = {
     title: 'Less is available than the lines take.',
     advice: `Details give the available_quantity of each line that lacks something. ${newKey}`,
   },
+  reservation_not_active: {
+    status: 422,
+    title: 'The reservation has ended.',
+    advice: `It is fulfilled, released or expired, as the status in details says. ${newKey}`,
+  },
   product_not_found: {
     status: 422,
     title: 'The product in the body does not exist.',

@@ -64,17 +64,29 @@ describe('an event', () => {
     });
     const eve = await customer();
     await service.service.performAsOperator(merchant, 'customers.erase', {}, { id: eve });
+    const reserve = () =>
+      made('/inventory/reservations', {
+        location_id: shop,
+        lines: [{ product_id: flour, quantity: '1' }],
+        expires_at: new Date(Date.now() + 1_000).toISOString(),
+      });
+    await api.post(`/inventory/reservations/${await reserve()}/release`, {});
+    await api.post(`/inventory/reservations/${await reserve()}/fulfil`, { reason: 'sale' });
+    const left = await reserve();
+    await service.db.sql('select pg_sleep(1.1)');
+    await service.service.performAsOperator(merchant, 'inventory.expire', {}, { id: left });
     const answer = await feed();
     expect(shown(answer).map(([, type]) => type)).toEqual([
       ...['customer.created', 'product.created', 'location.created', 'customer.updated'],
       ...['product.updated', 'location.updated', 'inventory.adjusted', 'inventory.transferred'],
-      ...['customer.created', 'customer.erased'],
+      ...['customer.created', 'customer.erased', 'inventory.reserved', 'inventory.released'],
+      ...['inventory.reserved', 'inventory.fulfilled', 'inventory.reserved', 'inventory.expired'],
     ]);
-    const positions = Array.from({ length: 10 }, (_, index) => index + 1);
+    const positions = Array.from({ length: 16 }, (_, index) => index + 1);
     expect(shown(answer).map(([position]) => position)).toEqual(positions);
     expect(new Set(shown(answer).map(([, type]) => type))).toEqual(new Set(eventTypes));
     expect(answer.body.meta).toMatchObject({
-      through_position: '10',
+      through_position: '16',
       journal: moved.body.meta.journal,
     });
     expect(answer.body.meta).not.toHaveProperty('next_cursor');

@@ -116,8 +116,9 @@ function sharedRowsOf<Row extends object>(columns: object): readonly Row[] {
   return rowsOf<Row>([{ ...columns } as ByColumn<Row>]);
 }
 
-function bytesOf({ movements }: Look, { position }: EventRow): number {
-  return (movements.get(position) ?? []).reduce((sum, { bytes }) => sum + bytes, 0);
+function bytesOf({ movements }: Look, { position, notices }: EventRow): number {
+  const noticed = Object.values(notices ?? {}).flat().length * limits.noticeBytes;
+  return (movements.get(position) ?? []).reduce((sum, { bytes }) => sum + bytes, noticed);
 }
 
 /** The rows up to the one that makes the page full. */

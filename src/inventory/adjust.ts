@@ -14,6 +14,7 @@ import {
   productFault,
   quantityOf,
   refuse,
+  reservedOf,
   type Stock,
 } from './ledger.ts';
 
@@ -26,6 +27,7 @@ export interface AdjustmentRow extends MovementRow {
   readonly level_sequence: number;
   readonly level_last_movement_id: string | null;
   readonly level_updated_at: string | null;
+  readonly level_reserved: string | null;
 }
 
 export function decideAdjustment(
@@ -53,7 +55,7 @@ export function decideAdjustment(
     ...{ type: 'adjustment', reason: body.reason, quantity_after: target },
     ...{ note: body.note, reference: body.reference, line: 1 },
   });
-  return { kind: 'succeeded', row: rowOf(change), changes: [change], movements: 1 };
+  return { kind: 'succeeded', row: rowOf(stock, change), changes: [change], movements: 1 };
 }
 
 function refusalByProduct({ products }: Stock, body: Adjust): Refusal | undefined {
@@ -69,12 +71,13 @@ function refusalByProduct({ products }: Stock, body: Adjust): Refusal | undefine
 }
 
 /** As `findAdjustments` reads it. */
-function rowOf({ movement, level }: Movement): AdjustmentRow {
+function rowOf(stock: Stock, { movement, level }: Movement): AdjustmentRow {
   return {
     ...movement,
     level_quantity: level.quantity,
     level_sequence: level.sequence,
     level_last_movement_id: level.last_movement_id,
     level_updated_at: level.updated_at,
+    level_reserved: reservedOf(stock, level),
   };
 }

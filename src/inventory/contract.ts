@@ -42,6 +42,19 @@ export const movementEvent = {
           },
         ),
       ),
+      reservation_lines: Type.Optional(
+        Type.Array(
+          Type.Object({
+            location_id: id('loc_', 'Where it was put aside.'),
+            product_id: id('prod_', 'The product.'),
+            quantity: QuantityOut('How much.'),
+          }),
+          {
+            maxItems: limits.transferLinesMax,
+            description: 'What the reservation holds, or held.',
+          },
+        ),
+      ),
     },
     { $id: 'InventoryEventData', description: 'The movements at granted locations.' },
   ),
@@ -102,13 +115,16 @@ export const inventory = {
 
 export const adjustmentReasons = ['stock_count', 'external_adjustment', 'correction'] as const;
 
-/** Of what goes from one location to another, or comes from the outside, or leaves. */
-export const transferReasons = [
-  ...(['transfer', 'sale', 'return', 'receipt', 'damage', 'loss', 'production', 'other'] as const),
+/** Of what comes from the outside, or leaves to it. */
+export const outsideReasons = [
+  ...(['sale', 'return', 'receipt', 'damage', 'loss', 'production', 'other'] as const),
 ] as const;
 
+/** Of what goes from one location to another, or comes from the outside, or leaves. */
+export const transferReasons = ['transfer', ...outsideReasons] as const;
+
 export const movementReasons = [...adjustmentReasons, ...transferReasons] as const;
-const movementTypes = ['adjustment', 'transfer_in', 'transfer_out', 'count'] as const;
+const movementTypes = ['adjustment', 'transfer_in', 'transfer_out', 'count', 'fulfilment'] as const;
 
 export type MovementReason = (typeof movementReasons)[number];
 export type MovementType = (typeof movementTypes)[number];
@@ -152,6 +168,12 @@ const Level = Type.Object(
     product_id: id('prod_', 'The product.'),
     location_id: id('loc_', 'The location.'),
     quantity: QuantityOut('The quantity on hand.'),
+    reserved_quantity: nullable(
+      QuantityOut('How much of it is put aside by reservations, now. Null as of a moment.'),
+    ),
+    available_quantity: nullable(
+      QuantityOut('What is on hand and not put aside; below 0 when that is less.'),
+    ),
     version: Type.Integer({ minimum: 1, description: 'The sequence of the last movement.' }),
     last_movement_id: id('imv_', 'The movement that made it so.'),
     updated_at: Timestamp('When that movement was recorded.'),

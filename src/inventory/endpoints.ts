@@ -9,7 +9,7 @@ import type {
   WriteEndpoint,
 } from '../contract/endpoint.ts';
 import { fetchSize, takePage } from '../contract/page.ts';
-import { canonicalQuantity } from '../core/decimal.ts';
+import { canonicalQuantity, type Quantity, subtract, zero } from '../core/decimal.ts';
 import type { MerchantId, Principal } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
 import type { Reader } from '../core/statement.ts';
@@ -200,18 +200,31 @@ export function presentMovement(row: MovementRow): DataOf<typeof contract.getMov
   };
 }
 
-type ShownLevel = Omit<LevelRow, 'first_position'>;
+type ShownLevel = Omit<LevelRow, 'first_position'> & {
+  /** Null: nothing. Absent: not known, because the level is one as of a moment. */
+  readonly reserved?: string | null;
+};
 
 function presentLevel(row: ShownLevel): DataOf<typeof contract.listLevels> {
+  const quantity = canonicalQuantity(row.quantity);
   return {
     product_id: row.product_id,
     location_id: row.location_id,
-    quantity: canonicalQuantity(row.quantity),
+    quantity,
+    ...shareOf(quantity, row.reserved),
     version: row.sequence,
     // Of a level that never moved both are null, and it is shown nowhere.
     last_movement_id: row.last_movement_id ?? '',
     updated_at: row.updated_at ?? '',
   };
+}
+
+/** What of it is put aside, and what is not. */
+function shareOf(quantity: Quantity, reserved: string | null | undefined) {
+  if (reserved === undefined) return { reserved_quantity: null, available_quantity: null };
+  if (reserved === null) return { reserved_quantity: zero, available_quantity: quantity };
+  const aside = canonicalQuantity(reserved);
+  return { reserved_quantity: aside, available_quantity: subtract(quantity, aside) };
 }
 
 function presentAdjustment(row: AdjustmentRow): DataOf<typeof contract.adjustInventory> {
@@ -222,6 +235,7 @@ function presentAdjustment(row: AdjustmentRow): DataOf<typeof contract.adjustInv
     sequence: row.level_sequence,
     last_movement_id: row.level_last_movement_id,
     updated_at: row.level_updated_at,
+    reserved: row.level_reserved,
   };
   return { ...presentMovement(row), level: presentLevel(level) };
 }

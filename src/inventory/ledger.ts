@@ -37,9 +37,14 @@ export interface ProductRow {
   readonly unit_precision: number;
 }
 
-/** What writes to the ledger are decided on. Levels are the batch's own working copy. */
+/**
+ * What writes to the ledger are decided on. Levels, and what is reserved of them, are the batch's
+ * own working copy.
+ */
 export interface Stock {
   readonly levels: Map<string, LevelRow>;
+  /** By level; without those of which nothing is reserved. */
+  readonly reserved: Map<string, Quantity>;
   readonly products: ReadonlyMap<string, ProductRow>;
   readonly activeLocations: ReadonlySet<string>;
 }
@@ -95,6 +100,16 @@ function levelOf({ levels }: Stock, pair: Pair): LevelRow {
 /** What is on hand. */
 export function quantityOf(stock: Stock, pair: Pair): Quantity {
   return canonicalQuantity(levelOf(stock, pair).quantity);
+}
+
+/** What is put aside for somebody. */
+export function reservedOf({ reserved }: Stock, pair: Pair): Quantity {
+  return reserved.get(levelKey(pair)) ?? zero;
+}
+
+/** What is on hand and not put aside. Below 0 when what was put aside is not there any more. */
+export function availableOf(stock: Stock, pair: Pair): Quantity {
+  return subtract(quantityOf(stock, pair), reservedOf(stock, pair));
 }
 
 /**
@@ -170,6 +185,13 @@ export function precisionFault(
 
 export const locationInactive = (field: string) =>
   fault('location_inactive', field, 'names an inactive location');
+
+/** What a line asks for is not there. */
+export function insufficient(field: string, product_id: string, there: Quantity): StockFault {
+  const message = `is more than the ${there} that is available`;
+  const known = { product_id, available_quantity: there };
+  return fault('insufficient_quantity', field, message, known);
+}
 
 /** Why a write is refused, at one of its fields. */
 export interface StockFault extends Detail {

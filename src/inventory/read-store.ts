@@ -7,6 +7,7 @@ import type { GrantedLocationId, MerchantId } from '../core/principal.ts';
 import type { Statement } from '../core/statement.ts';
 import type { AdjustmentRow } from './adjust.ts';
 import type { LevelRow, MovementRow } from './ledger.ts';
+import { reservedNow } from './store.ts';
 
 export const movementColumns = `m.id, m.sequence, m.product_id, m.location_id, m.type, m.reason,
   m.quantity_before::text as quantity_before, m.quantity_delta::text as quantity_delta,
@@ -51,6 +52,11 @@ export const levelNames = [
   ...['product_id', 'location_id', 'quantity', 'sequence', 'last_movement_id', 'updated_at'],
 ];
 
+/** Of a read. */
+const now = 'now as (select statement_timestamp() as moment)';
+
+export type ListedLevel = Omit<LevelRow, 'first_position'> & { readonly reserved: string | null };
+
 /** Movements by ID, each with its current level: what a replay shows. */
 export function findAdjustments(
   merchant: MerchantId,
@@ -59,12 +65,13 @@ export function findAdjustments(
   return {
     name: 'find_adjustments',
     text: `
-      select ${movementColumns}, ${actorName('m')}, v.quantity as level_quantity,
-        v.sequence as level_sequence, v.last_movement_id as level_last_movement_id,
-        v.updated_at as level_updated_at
+      with ${now}
+      select ${movementColumns}, ${actorName('m')}, a.quantity as level_quantity,
+        a.sequence as level_sequence, a.last_movement_id as level_last_movement_id,
+        a.updated_at as level_updated_at, ${reservedNow} as level_reserved
       from inventory_movements m
-      join inventory_levels v on v.merchant_id = m.merchant_id
-        and v.product_id = m.product_id and v.location_id = m.location_id
+      join inventory_levels a on a.merchant_id = m.merchant_id
+        and a.product_id = m.product_id and a.location_id = m.location_id
       where m.merchant_id = $1 and m.id = any ($2)`,
     values: [merchant, ids.map(lookupId)],
   };
@@ -236,7 +243,7 @@ export function listLevels(filter: {
   updatedAfter: string | undefined;
   after: string | undefined;
   limit: number;
-}): Statement<ByColumn<LevelRow>> {
+}): Statement<ByColumn<ListedLevel>> {
   const { products, updatedAfter, limit } = filter;
   const walk = [filter.merchant, filter.location, filter.after ?? ''];
   if (products === undefined && updatedAfter === undefined) {
@@ -255,12 +262,17 @@ export function listLevels(filter: {
 
 const changedSince = 'and v.updated_at >= $4::timestamptz';
 
-const levelsAt = (limit: string, conditions: string) => `
-  select ${byColumn(levelNames)} from (
-    select ${levelColumns} from inventory_levels v
-    where v.merchant_id = $1 and v.location_id = $2 and v.product_id > $3 and v.sequence > 0
-      ${conditions}
-    order by v.product_id limit ${limit}) v`;
+/** With what is reserved now, sought for the levels of the page only. */
+const shownLevels = `
+  with ${now}
+  select ${byColumn([...levelNames, 'reserved'])} from (
+    select *, ${reservedNow} as reserved from (
+      select ${levelColumns}, v.merchant_id from inventory_levels v`;
+
+const levelsAt = (limit: string, conditions: string) => `${shownLevels}
+  where v.merchant_id = $1 and v.location_id = $2 and v.product_id > $3 and v.sequence > 0
+    ${conditions}
+  order by v.product_id limit ${limit}) a) v`;
 
 /** The levels of one product by location. */
 export function listProductLevels(filter: {
@@ -269,15 +281,13 @@ export function listProductLevels(filter: {
   locations: VisibleLocations;
   after: string | undefined;
   limit: number;
-}): Statement<ByColumn<LevelRow>> {
+}): Statement<ByColumn<ListedLevel>> {
   return {
     name: 'list_product_levels',
-    text: `
-      select ${byColumn(levelNames)} from (
-        select ${levelColumns} from inventory_levels v
-        where v.merchant_id = $1 and v.product_id = $2 and v.location_id > $3 and v.sequence > 0
-          and ($4::text[] is null or v.location_id = any ($4))
-        order by v.location_id limit $5) v`,
+    text: `${shownLevels}
+      where v.merchant_id = $1 and v.product_id = $2 and v.location_id > $3 and v.sequence > 0
+        and ($4::text[] is null or v.location_id = any ($4))
+      order by v.location_id limit $5) a) v`,
     values: [
       filter.merchant,
       lookupId(filter.product),

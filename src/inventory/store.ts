@@ -3,6 +3,7 @@
 // location). Products are read without a lock, after the levels are locked.
 
 import type { Load } from '../contract/endpoint.ts';
+import { canonicalQuantity } from '../core/decimal.ts';
 import { lookupId } from '../core/id.ts';
 import type { SetStatement } from '../core/statement.ts';
 import {
@@ -22,17 +23,41 @@ export function loadStock(pairs: readonly Pair[]): Load<Stock> {
       createLevels(pairs),
       lockLevels(pairs),
       findProducts(pairs),
+      findReserved(pairs),
     ],
-    state([locations = [], , levels = [], products = []]) {
-      const active = (locations as { id: string; status: string }[]).filter(
-        ({ status }) => status === 'active',
-      );
-      return {
-        levels: new Map((levels as LevelRow[]).map((level) => [levelKey(level), level])),
-        products: new Map((products as ProductRow[]).map((product) => [product.id, product])),
-        activeLocations: new Set(active.map(({ id }) => id)),
-      };
-    },
+    state: ([locations = [], , levels = [], products = [], reserved = []]) =>
+      stockOf({ locations, levels, products, reserved }),
+  };
+}
+
+/**
+ * The same for the levels of reservations, whose lines never change. What is reserved is not read:
+ * they have their part of it.
+ */
+export function loadStockOf(reservations: readonly { readonly id: string }[]): Load<Stock> {
+  return {
+    statements: [
+      shareLocationsOf(reservations),
+      lockLevelsOf(reservations),
+      findProductsOf(reservations),
+    ],
+    state: ([locations = [], levels = [], products = []]) =>
+      stockOf({ locations, levels, products, reserved: [] }),
+  };
+}
+
+function stockOf(
+  read: Readonly<Record<'locations' | 'levels' | 'products' | 'reserved', readonly unknown[]>>,
+): Stock {
+  const active = (read.locations as { id: string; status: string }[]).filter(
+    ({ status }) => status === 'active',
+  );
+  const reserved = read.reserved as (Pair & { quantity: string })[];
+  return {
+    levels: new Map((read.levels as LevelRow[]).map((level) => [levelKey(level), level])),
+    reserved: new Map(reserved.map((one) => [levelKey(one), canonicalQuantity(one.quantity)])),
+    products: new Map((read.products as ProductRow[]).map((product) => [product.id, product])),
+    activeLocations: new Set(active.map(({ id }) => id)),
   };
 }
 
@@ -57,6 +82,11 @@ function idsOf(pairs: readonly Pair[], field: keyof Pair) {
 const asked = 'json_to_recordset($1) as a (merchant_id text, product_id text, location_id text)';
 const askedIds =
   '(select a.merchant_id, a.id from json_to_recordset($1) as a (merchant_id text, id text))';
+/** The lines of the reservations that are asked for. */
+const askedLines = `json_to_recordset($1) as s (merchant_id text, id text)
+  cross join lateral (
+    select l.merchant_id, l.product_id, l.location_id from inventory_reservation_lines l
+    where l.merchant_id = s.merchant_id and l.reservation_id = s.id) a`;
 
 /**
  * Locations, kept as they are until the commit: a change of a location waits for the key share
@@ -73,13 +103,28 @@ function shareLocations(pairs: readonly Pair[]): SetStatement<{ id: string; stat
       from (
         select a.merchant_id, a.id from json_to_recordset($1) as a (merchant_id text, id text)
         order by a.merchant_id, a.id) a
-      cross join lateral (
-        select l.merchant_id, l.id, l.status from locations l
-        where l.merchant_id = a.merchant_id and l.id = a.id
-        limit 1 for key share) l`,
+      ${locationOf}`,
     records: idsOf(pairs, 'location_id'),
   };
 }
+
+function shareLocationsOf(reservations: readonly object[]): SetStatement {
+  return {
+    name: 'share_locations_of_reservations',
+    text: `
+      select l.merchant_id, l.id, l.status
+      from (
+        select distinct a.merchant_id, a.location_id as id from ${askedLines}
+        order by a.merchant_id, id) a
+      ${locationOf}`,
+    records: reservations,
+  };
+}
+
+const locationOf = `cross join lateral (
+  select l.merchant_id, l.id, l.status from locations l
+  where l.merchant_id = a.merchant_id and l.id = a.id
+  limit 1 for key share) l`;
 
 /**
  * Makes rows to lock for pairs that have none, where product and location exist. The foreign key
@@ -111,27 +156,77 @@ function createLevels(pairs: readonly Pair[]): SetStatement {
 function lockLevels(pairs: readonly Pair[]): SetStatement<LevelRow> {
   return {
     name: 'lock_levels',
-    text: `
-      select v.merchant_id, v.product_id, v.location_id, v.quantity, v.sequence,
-        v.last_movement_id, v.first_position, v.updated_at
-      from inventory_levels v
-      where (v.merchant_id, v.product_id, v.location_id) in (
-        select a.merchant_id, a.product_id, a.location_id from ${asked})
-      order by v.merchant_id, v.product_id, v.location_id
-      for no key update of v`,
+    text: `${lockedLevels} ${asked}) ${inOrder}`,
     records: pairsOf(pairs),
   };
 }
 
+export function lockLevelsOf(
+  reservations: readonly { readonly id: string }[],
+): SetStatement<LevelRow> {
+  return {
+    name: 'lock_levels_of_reservations',
+    text: `${lockedLevels} ${askedLines}) ${inOrder}`,
+    records: reservations,
+  };
+}
+
+const lockedLevels = `
+  select v.merchant_id, v.product_id, v.location_id, v.quantity, v.sequence, v.last_movement_id,
+    v.first_position, v.updated_at
+  from inventory_levels v
+  where (v.merchant_id, v.product_id, v.location_id) in (
+    select a.merchant_id, a.product_id, a.location_id from`;
+const inOrder = 'order by v.merchant_id, v.product_id, v.location_id for no key update of v';
+
 function findProducts(pairs: readonly Pair[]): SetStatement<ProductRow> {
   return {
     name: 'find_products_to_move',
-    text: `
-      select p.merchant_id, p.id, p.status, p.inventory_tracked, p.unit_precision
-      from products p where (p.merchant_id, p.id) in ${askedIds}`,
+    text: `${movedProducts} ${askedIds}`,
     records: idsOf(pairs, 'product_id'),
   };
 }
+
+function findProductsOf(reservations: readonly object[]): SetStatement<ProductRow> {
+  return {
+    name: 'find_products_of_reservations',
+    text: `${movedProducts} (select a.merchant_id, a.product_id from ${askedLines})`,
+    records: reservations,
+  };
+}
+
+const movedProducts = `
+  select p.merchant_id, p.id, p.status, p.inventory_tracked, p.unit_precision
+  from products p where (p.merchant_id, p.id) in`;
+
+/**
+ * What is reserved of levels, once they are locked: whoever reserves, or ends a reservation, has
+ * the same lock. Read behind it, and by the clock of the database at this moment, so that what has
+ * expired counts no more, whatever the clock of a node says and whether or not it was swept.
+ */
+function findReserved(pairs: readonly Pair[]): SetStatement<Pair & { quantity: string }> {
+  return {
+    name: 'find_reserved',
+    text: `
+      with now as materialized (select clock_timestamp() as moment)
+      select a.merchant_id, a.product_id, a.location_id, reserved.quantity
+      from ${asked}
+      cross join lateral ${reservedNow} reserved (quantity)`,
+    records: pairsOf([...new Map(pairs.map((pair) => [levelKey(pair), pair])).values()]),
+  };
+}
+
+/** What is reserved of a level `a` at the moment of `now`, as a text; no row: nothing is. */
+export const reservedNow = `(
+  select (r.quantity - coalesce((
+      select sum(l.quantity) from inventory_reservation_lines l
+      where l.merchant_id = r.merchant_id and l.product_id = r.product_id
+        and l.location_id = r.location_id and l.is_active
+        and l.expires_at <= (select moment from now)), 0))::text
+  from inventory_reserved r
+  where r.merchant_id = a.merchant_id and r.product_id = a.product_id
+    and r.location_id = a.location_id and r.quantity > 0
+  limit 1)`;
 
 /**
  * Levels go first: the database refuses a movement beyond its level. Several movements of one level

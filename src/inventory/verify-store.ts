@@ -127,7 +127,7 @@ const movementDifferences = `
   from (
     select w.*, o.type || ' ' || o.status as operation, o.resource_id,
       coalesce(o.status <> 'succeeded' or o.type not in ('inventory.adjust', 'inventory.transfer',
-        'inventory.count'), true) as is_without_operation,
+        'inventory.count', 'inventory.fulfil'), true) as is_without_operation,
       coalesce(w.previous_sequence, 0) + 1 as due_sequence,
       coalesce(w.previous_after, 0) as due_before,
       w.quantity_before + w.quantity_delta as due_after,

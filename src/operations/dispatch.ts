@@ -105,7 +105,7 @@ export class Dispatcher {
     if (!hasPathId(endpoint.contract)) return undefined;
     const reads = this.#options.readerOf(merchant);
     const row = await reads.find((ids) => endpoint.find(merchant, ids), id);
-    const isThere = row !== undefined && (endpoint.isFor?.(row, write.actor) ?? true);
+    const isThere = row !== undefined && (endpoint.isFor?.(row, write) ?? true);
     if (!isThere) return this.#unlessBound(write, new Problem('not_found'));
     try {
       endpoint.present(row);
@@ -210,6 +210,7 @@ export class Dispatcher {
     const { id: operationId, resource_id: resourceId, created, position, journal } = operation;
     // Its own ID may also be that of an earlier commit of its own, whose answer was lost.
     const replayed = operationId !== write.operationId;
+    if (replayed) await this.#requireReach(write);
     if (operation.error_code !== null) {
       const details = operation.error_details ?? [];
       throw new Problem(operation.error_code, { details, operationId, replayed });
@@ -227,6 +228,19 @@ export class Dispatcher {
       if (!(error instanceof Problem)) throw error;
       throw new Problem(error.code, { details: error.details, operationId, replayed });
     }
+  }
+
+  /**
+   * A replay of what was done with a resource in the path, which the caller may have lost the sight
+   * of since.
+   * @throws Problem not_found
+   */
+  async #requireReach(write: Write): Promise<void> {
+    const { endpoint, merchant, id } = write;
+    if (endpoint.isFor === undefined || !hasPathId(endpoint.contract)) return;
+    const reads = this.#options.readerOf(merchant);
+    const row = await reads.find((ids) => endpoint.find(merchant, ids), id);
+    if (row === undefined || !endpoint.isFor(row, write)) throw new Problem('not_found');
   }
 }
 

@@ -62,7 +62,7 @@ export function operationOf(
     position,
     error_code: isDone ? null : decision.code,
     error_details: isDone ? null : decision.details,
-    location_id: write.locationId ?? null,
+    location_id: write.locationId ?? decision.location_id ?? null,
     to_location_id: write.toLocationId ?? null,
     request_id: write.requestId,
     notices: (isDone ? decision.notices : undefined) ?? null,

@@ -8,17 +8,17 @@ import { limits } from '../core/limits.ts';
 import type { CredentialKind } from '../core/principal.ts';
 import type { Detail } from '../core/problem.ts';
 import {
-  fault,
+  availableOf,
+  insufficient,
   locationInactive,
   type Movement,
   move,
   type Pair,
-  precisionFault,
-  productFault,
   quantityOf,
   refuseAll,
   type Stock,
 } from '../inventory/ledger.ts';
+import { lineFaults, productFaults } from '../inventory/lines.ts';
 import type { transferInventory } from './contract.ts';
 
 /** The body of a transfer, normalised. */
@@ -94,31 +94,13 @@ export function transferFaults(body: Partial<Transfer>): Detail[] {
   return [...details, ...lineFaults(lines)];
 }
 
-/** Each product once, and something of it. */
-function lineFaults(lines: Transfer['lines']): Detail[] {
-  const seen = new Set<string>();
-  return lines.flatMap(({ product_id, quantity }, index) => {
-    const details: Detail[] = [];
-    if (seen.has(product_id)) {
-      const message = 'is named by another line';
-      details.push({ field: `lines.${index}.product_id`, code: 'repeated', message });
-    }
-    if (quantity === zero) {
-      const message = 'must be more than 0';
-      details.push({ field: `lines.${index}.quantity`, code: 'must_be_positive', message });
-    }
-    seen.add(product_id);
-    return details;
-  });
-}
-
 export function decideTransfer(
   stock: Stock,
   write: Write<Transfer>,
   place: Place,
 ): Decision<TransferRow, TransferChange> {
   const { body } = write;
-  const faults = [...closedSides(stock, body), ...productFaults(stock, body)];
+  const faults = [...closedSides(stock, body), ...productFaults(stock, body.lines)];
   if (faults.length > 0) return refuseAll(faults);
   const judged = body.lines.map((line, index) => judge(stock, body, line, `lines.${index}`));
   const refused = judged.flatMap(({ fault: one }) => one ?? []);
@@ -155,15 +137,6 @@ function closedSides({ activeLocations }: Stock, body: Transfer): Detail[] {
   });
 }
 
-function productFaults({ products }: Stock, { lines }: Transfer): Detail[] {
-  return lines.flatMap(({ product_id, quantity }, index) => {
-    const product = products.get(product_id);
-    const found = productFault(product, `lines.${index}.product_id`);
-    if (product === undefined || found !== undefined) return found ?? [];
-    return precisionFault(product, quantity, `lines.${index}.quantity`) ?? [];
-  });
-}
-
 interface Judged {
   readonly line: Transfer['lines'][number];
   /** What is not there. */
@@ -174,13 +147,10 @@ interface Judged {
 function judge(stock: Stock, body: Transfer, line: Judged['line'], field: string): Judged {
   const { product_id, quantity } = line;
   const { from_location_id: from, to_location_id: to } = body;
-  const there = from === null ? quantity : quantityOf(stock, { product_id, location_id: from });
+  const there = from === null ? quantity : mayTake(stock, body, { product_id, location_id: from });
   const missing = isLess(there, quantity) ? subtract(quantity, there) : zero;
   if (missing !== zero && body.shortage === 'refuse') {
-    const message = `is more than the ${there} that is available`;
-    const known = { product_id, available_quantity: there };
-    const found = fault('insufficient_quantity', `${field}.quantity`, message, known);
-    return { line, missing, fault: found };
+    return { line, missing, fault: insufficient(`${field}.quantity`, product_id, there) };
   }
   if (
     to === null ||
@@ -190,6 +160,15 @@ function judge(stock: Stock, body: Transfer, line: Judged['line'], field: string
   }
   const message = 'is more than fits: no level may reach 1,000,000,000,000';
   return { line, missing, fault: { field: `${field}.quantity`, code: 'too_large', message } };
+}
+
+/**
+ * What is broken, lost or sold already is gone, whatever was put aside of it. Everything else takes
+ * what is not put aside.
+ */
+function mayTake(stock: Stock, { reason, shortage }: Transfer, pair: Pair): Quantity {
+  const isGone = shortage === 'record' || reason === 'damage' || reason === 'loss';
+  return isGone ? quantityOf(stock, pair) : availableOf(stock, pair);
 }
 
 /** The movements of a line. What is not there does not move. */

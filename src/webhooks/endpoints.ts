@@ -14,7 +14,7 @@ import type {
 } from '../contract/endpoint.ts';
 import { fetchSize, takePage } from '../contract/page.ts';
 import { eventKindsOf } from '../contract/resource.ts';
-import type { Actor, MerchantId, Principal } from '../core/principal.ts';
+import type { MerchantId, Principal } from '../core/principal.ts';
 import { type Detail, Problem } from '../core/problem.ts';
 import { saveLast } from '../records/revision.ts';
 import { resources } from '../resources.ts';
@@ -53,7 +53,7 @@ type WebhookWrite<C extends contract.WebhookContract> = WriteEndpoint<
 >;
 
 const shared = {
-  isFor: (row: store.WebhookRow, { credential_id }: Actor) => row.credential_id === credential_id,
+  isFor: (row: store.WebhookRow, { actor }: Write) => row.credential_id === actor.credential_id,
   // A replay, which shows it, needs no secret.
   find: store.findWebhooks as WebhookWrite<contract.WebhookContract>['find'],
   present: (row: store.WebhookRow) => presentWebhook(row, row.credential_id),

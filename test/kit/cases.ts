@@ -71,6 +71,24 @@ async function ownId({ example }: Case, shop: TestMerchant, api: Api): Promise<s
   return answer.status === 201 ? answer.body.data.id : undefined;
 }
 
+/** The ID of what a request is about that can be done once: the same for the same key. */
+export async function onceId(
+  { name, example }: Case,
+  shop: TestMerchant,
+  { origin, token }: Api,
+  key: string,
+): Promise<string | undefined> {
+  const maker = cases.find((other) => other.name === example.once);
+  if (maker === undefined) return undefined;
+  const place = `${origin} ${token} ${name} ${key}`;
+  const known = made.get(place);
+  if (known !== undefined) return known;
+  const answer = await shop.api.post(maker.contract.path, freshBody(maker, shop));
+  if (answer.status !== 201) throw new Error(`${maker.name}: ${JSON.stringify(answer.body)}`);
+  made.set(place, answer.body.data.id);
+  return answer.body.data.id;
+}
+
 /** Sends the valid request of an endpoint, with the changes. */
 export async function send(
   one: Case,
@@ -78,11 +96,12 @@ export async function send(
   api: Api,
   change: Change = {},
 ): Promise<Answer> {
-  const id = change.id ?? (await ownId(one, shop, api));
+  const key = change.key ?? newKey();
+  const id = change.id ?? (await ownId(one, shop, api)) ?? (await onceId(one, shop, api, key));
   const path = pathOf(one, shop, id === undefined ? change : { ...change, id });
   if (one.contract.kind !== 'write') return api.send('GET', path, undefined, change);
   const body = change.text ?? JSON.stringify(change.body ?? freshBody(one, shop));
-  return api.send(one.method, path, body, { key: newKey(), ...change });
+  return api.send(one.method, path, body, { ...change, key });
 }
 
 /** A body without what differs from one request to the next. */

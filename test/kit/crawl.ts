@@ -5,7 +5,7 @@
 import { type Contract, isUpsert, successStatus } from '../../src/contract/contract.ts';
 import { asked } from './again.ts';
 import { newKey } from './api.ts';
-import { type Case, cases, freshBody, pathOf } from './cases.ts';
+import { type Case, cases, freshBody, onceId, pathOf } from './cases.ts';
 import { pages } from './matrix.ts';
 import type { TestMerchant } from './merchant.ts';
 import { exchange } from './raw.ts';
@@ -161,9 +161,12 @@ export class Crawl {
     const { headers, body } = this.#validRequest(one);
     const other = JSON.stringify(freshBody(one, this.#shop));
     const ok = okOf(one);
-    await this.#send(one, ['a first time', ok, { headers, body }]);
-    await this.#send(one, ['a replay', ok, { headers, body }]);
-    await this.#send(one, ['a key used again', 409, { headers, body: other }]);
+    const id = await onceId(one, this.#shop, this.#shop.api, newKey());
+    const named = id === undefined ? {} : { id };
+    const again = { path: `/api/v1${pathOf(one, this.#shop, named)}`, headers };
+    await this.#send(one, ['a first time', ok, { ...again, body }]);
+    await this.#send(one, ['a replay', ok, { ...again, body }]);
+    await this.#send(one, ['a key used again', 409, { ...again, body: other }]);
   }
 
   #variants(one: Case): readonly Variant[] {

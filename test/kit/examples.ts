@@ -15,6 +15,11 @@ export interface Example {
   readonly body?: (shop: TestMerchant, n: number) => Record<string, unknown>;
   /** The resource is one's own: whoever asks makes it first, by this request. */
   readonly own?: { readonly path: string; readonly body: Record<string, unknown> };
+  /**
+   * It can be done once: each request of its own is about a resource that was made for it, by the
+   * shop, with the valid request of this name.
+   */
+  readonly once?: string;
   /** What it takes to see what somebody with all scopes has made, beside the scope of the route. */
   readonly reads?: readonly Scope[];
 }
@@ -114,6 +119,25 @@ export const examples: Readonly<Record<string, Example>> = {
   'inventory.counts.get': { id: (shop) => firstOf(shop.others.inventory_count) },
   'inventory.transfers.list': {},
   'inventory.transfers.get': { id: (shop) => firstOf(shop.others.inventory_transfer) },
+  'inventory.reserve': {
+    body: (shop, n) => ({
+      location_id: firstOf(shop.locations),
+      lines: [{ product_id: firstOf(shop.products), quantity: '1' }],
+      note: `Order ${n}`,
+    }),
+  },
+  'inventory.release': {
+    id: (shop) => shop.others.inventory_reservation?.[0] ?? '',
+    once: 'inventory.reserve',
+    body: (_, n) => ({ note: `Order ${n}` }),
+  },
+  'inventory.fulfil': {
+    id: (shop) => shop.others.inventory_reservation?.[1] ?? '',
+    once: 'inventory.reserve',
+    body: (_, n) => ({ reason: 'sale', note: `Order ${n}` }),
+  },
+  'inventory.reservations.list': {},
+  'inventory.reservations.get': { id: (shop) => firstOf(shop.others.inventory_reservation) },
   'webhooks.create': { body: (_, n) => ({ ...paused, description: `Webhook ${n}` }) },
   'webhooks.update': {
     id: someWebhook,

@@ -119,4 +119,43 @@ export const stockRows: Readonly<Record<string, Row>> = {
     granted: asked('200', '404 not_found'),
     foreign: { path: '404 not_found' },
   },
+  'inventory.reserve': {
+    route: 'POST /inventory/reservations',
+    scope: 'inventory.write',
+    ok: '201',
+    granted: asked('201', '403 location_not_granted'),
+    foreign: {
+      'body.location_id': '403 location_not_granted',
+      'body.lines.product_id': '422 product_not_found',
+      [key]: '201',
+    },
+  },
+  'inventory.release': {
+    route: 'POST /inventory/reservations/{id}/release',
+    scope: 'inventory.write',
+    ok: '200',
+    granted: asked('200', '404 not_found'),
+    foreign: { path: '404 not_found', [key]: '200' },
+  },
+  'inventory.fulfil': {
+    route: 'POST /inventory/reservations/{id}/fulfil',
+    scope: 'inventory.write',
+    ok: '200',
+    granted: asked('200', '404 not_found'),
+    foreign: { path: '404 not_found', [key]: '200' },
+  },
+  'inventory.reservations.list': {
+    route: 'GET /inventory/reservations',
+    scope: 'inventory.read',
+    ok: '200',
+    granted: { asked: '200', another: '200 none', none: '200 none' },
+    foreign: { 'query.location_id': '403 location_not_granted', ...cursor },
+  },
+  'inventory.reservations.get': {
+    route: 'GET /inventory/reservations/{id}',
+    scope: 'inventory.read',
+    ok: '200',
+    granted: asked('200', '404 not_found'),
+    foreign: { path: '404 not_found' },
+  },
 };

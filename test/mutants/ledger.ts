@@ -106,7 +106,7 @@ const lines: readonly Mutant[] = [
         file: foundation,
         from:
           "\n          or o.type not in ('inventory.adjust', 'inventory.transfer', " +
-          "'inventory.count')",
+          "'inventory.count',\n            'inventory.fulfil')",
         to: '',
       },
     ],
