@@ -156,7 +156,7 @@ create table customers (
   external_id text,
   note text,
   metadata jsonb not null default '{}',
-  status text not null default 'active' check (status in ('active', 'archived')),
+  status text collate "C" not null default 'active' check (status in ('active', 'archived')),
   version integer not null default 1 check (version >= 1),
   created_at timestamptz not null,
   updated_at timestamptz not null,
@@ -183,7 +183,7 @@ create table products (
   description text,
   sku text collate "C",
   barcode text collate "C",
-  status text not null default 'active' check (status in ('active', 'archived')),
+  status text collate "C" not null default 'active' check (status in ('active', 'archived')),
   inventory_tracked boolean not null default true,
   unit_code text not null,
   unit_precision smallint not null check (unit_precision between 0 and 5),
@@ -273,7 +273,7 @@ create table operations (
   location_id text collate "C",
   -- Of what goes from one location to another.
   to_location_id text collate "C",
-  request_id text not null,
+  request_id text collate "C" not null,
   -- What its event says beside its movements.
   notices json,
   created_at timestamptz not null,

@@ -26,6 +26,7 @@ const lists = {
   product: 'products.list',
   customer: 'customers.list',
   inventory_movement: 'inventory.movements.list',
+  inventory_transfer: 'inventory.transfers.list',
   operation: 'operations.list',
 } as const;
 

@@ -61,7 +61,7 @@ export const adjustment = kindOf({
   status: 201,
   before: [looked],
   batch: [
-    ...['begin', 'share_locations', 'create_levels', 'lock_levels', 'find_products_to_adjust'],
+    ...['begin', 'share_locations', 'create_levels', 'lock_levels', 'find_products_to_move'],
     ...['lock_journals', 'bind_keys save_levels save_movements', 'commit'],
   ],
   find: 'find_adjustments',
