@@ -286,6 +286,9 @@ export function walkOperations(
           ('resource_missing', c.type = 'inventory.transfer' and c.status = 'succeeded'
             and not exists (select from inventory_transfers t
               where t.merchant_id = $1 and t.id = c.resource_id), c.resource_id, null),
+          ('resource_missing', c.type = 'inventory.reserve' and c.status = 'succeeded'
+            and not exists (select from inventory_reservations r
+              where r.merchant_id = $1 and r.id = c.resource_id), c.resource_id, null),
           ('line_twice', m.numbers <> m.lines, m.lines::text, m.numbers::text)
         ) as f (kind, is_found, found, expected)
         where f.is_found

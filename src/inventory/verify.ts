@@ -10,11 +10,13 @@ import {
   type Statement,
   type Writer,
 } from '../core/statement.ts';
+import { walkReservations, walkReserved } from './verify-reservations-store.ts';
 import {
   allowLongStatements,
   beginSnapshot,
   type DifferenceRow,
   type JournalRange,
+  type LevelRange,
   type MovementPosition,
   nextMerchant,
   walkJournal,
@@ -88,9 +90,11 @@ class Walk {
 
   async merchant(merchant: string): Promise<void> {
     await this.#walkMovements(merchant);
-    await this.#walkLevels(merchant);
+    await this.#walkLevels(merchant, walkLevels);
+    await this.#walkLevels(merchant, walkReserved);
     await this.#walkByIds(merchant, walkOperations);
     await this.#walkByIds(merchant, walkTransfers);
+    await this.#walkByIds(merchant, walkReservations);
     await this.#walkJournal(merchant);
   }
 
@@ -117,10 +121,13 @@ class Walk {
     }
   }
 
-  async #walkLevels(merchant: string): Promise<void> {
+  async #walkLevels(
+    merchant: string,
+    statement: (...asked: Parameters<typeof walkLevels>) => Statement<LevelRange>,
+  ): Promise<void> {
     let after = { product_id: '', location_id: '' };
     for (;;) {
-      const range = await this.#look((rows) => walkLevels(merchant, after, rows));
+      const range = await this.#look((rows) => statement(merchant, after, rows));
       if (range === undefined) return;
       this.levels += range.levels;
       this.#add(merchant, range.differences);
@@ -235,6 +242,12 @@ function messageOf({ kind, found, expected }: DifferenceRow): string {
     change_without_position: 'the operation changed something and has no position',
     position_differs: `the movement is at ${found} or another time, its operation at ${expected}`,
     first_position_differs: `the level begins at ${found}, its first movement is at ${expected}`,
+    reserved_not_sum: `${found} is reserved, the active lines add up to ${expected}`,
+    reservation_line_differs: `a line is active (${found}), its reservation ${expected}`,
+    reservation_movement_differs: `the movement changes ${found}, its reservation held ${expected}`,
+    reservation_movements_differ: `${found} movements are named, for ${expected} lines`,
+    reservation_without_lines: 'the reservation holds nothing',
+    reservation_without_operation: `the operations of ${expected} name ${found}`,
     resource_missing: `the operation names ${found}, which is not there`,
     transfer_line_differs: `a line of the transfer moved ${found}, and says ${expected}`,
     transfer_without_operation: `the transfer ${expected} is not what was written (${found})`,
