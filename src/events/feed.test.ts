@@ -62,31 +62,34 @@ describe('an event', () => {
       ...{ from_location_id: shop, reason: 'sale' },
       lines: [{ product_id: flour, quantity: '1' }],
     });
+    const counted = [{ product_id: flour, counted_quantity: '9' }];
+    await api.post('/inventory/counts', { location_id: shop, lines: counted });
     const eve = await customer();
     await service.service.performAsOperator(merchant, 'customers.erase', {}, { id: eve });
-    const reserve = () =>
+    const reserve = (expires_at: string | null = null) =>
       made('/inventory/reservations', {
         location_id: shop,
         lines: [{ product_id: flour, quantity: '1' }],
-        expires_at: new Date(Date.now() + 1_000).toISOString(),
+        expires_at,
       });
     await api.post(`/inventory/reservations/${await reserve()}/release`, {});
     await api.post(`/inventory/reservations/${await reserve()}/fulfil`, { reason: 'sale' });
-    const left = await reserve();
-    await service.db.sql('select pg_sleep(1.1)');
+    const left = await reserve(new Date(Date.now() + 1_500).toISOString());
+    await service.db.sql('select pg_sleep(1.6)');
     await service.service.performAsOperator(merchant, 'inventory.expire', {}, { id: left });
     const answer = await feed();
     expect(shown(answer).map(([, type]) => type)).toEqual([
       ...['customer.created', 'product.created', 'location.created', 'customer.updated'],
       ...['product.updated', 'location.updated', 'inventory.adjusted', 'inventory.transferred'],
-      ...['customer.created', 'customer.erased', 'inventory.reserved', 'inventory.released'],
+      ...['inventory.counted', 'customer.created', 'customer.erased'],
+      ...['inventory.reserved', 'inventory.released'],
       ...['inventory.reserved', 'inventory.fulfilled', 'inventory.reserved', 'inventory.expired'],
     ]);
-    const positions = Array.from({ length: 16 }, (_, index) => index + 1);
+    const positions = Array.from({ length: 17 }, (_, index) => index + 1);
     expect(shown(answer).map(([position]) => position)).toEqual(positions);
     expect(new Set(shown(answer).map(([, type]) => type))).toEqual(new Set(eventTypes));
     expect(answer.body.meta).toMatchObject({
-      through_position: '16',
+      through_position: '17',
       journal: moved.body.meta.journal,
     });
     expect(answer.body.meta).not.toHaveProperty('next_cursor');
