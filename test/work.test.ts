@@ -214,7 +214,7 @@ describe('a request asks the database', () => {
 
   test('three times when it adjusts a level, and twice when it creates', async () => {
     const locks = ['share_locations', 'create_levels', 'lock_levels'];
-    const load = [...locks, 'find_products_to_move', 'find_reserved'];
+    const load = [...locks, 'find_products_to_move', 'find_reserved', 'find_last_counts'];
     expect(await workOf(() => adjust(products[1] ?? ''))).toEqual([
       201,
       3,
@@ -277,7 +277,7 @@ describe('a request asks the database', () => {
     );
     // The first one runs at once, sixteen fill another batch, and the rest wait until one ends.
     const { trips, statements } = counter.take();
-    expect([trips, statements.length]).toEqual([6, 27]);
+    expect([trips, statements.length]).toEqual([6, 30]);
   });
 
   test('once for all reads by ID at the same moment', async () => {

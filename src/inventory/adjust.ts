@@ -6,6 +6,8 @@ import type { Decision, Place, Refusal, Write } from '../contract/endpoint.ts';
 import type { adjustInventory } from './contract.ts';
 import {
   fault,
+  type LastCount,
+  levelKey,
   locationInactive,
   type Movement,
   type MovementRow,
@@ -28,10 +30,17 @@ export interface AdjustmentRow extends MovementRow {
   readonly level_last_movement_id: string | null;
   readonly level_updated_at: string | null;
   readonly level_reserved: string | null;
+  readonly level_counted_at: string | null;
+  readonly level_counted_by: string | null;
+}
+
+/** What adjustments are decided on. Last counts are by `levelKey`. */
+export interface CountedStock extends Stock {
+  readonly lastCounts: ReadonlyMap<string, LastCount>;
 }
 
 export function decideAdjustment(
-  stock: Stock,
+  stock: CountedStock,
   write: Write<Adjust>,
   place: Place,
 ): Decision<AdjustmentRow, Movement> {
@@ -55,7 +64,12 @@ export function decideAdjustment(
     ...{ type: 'adjustment', reason: body.reason, quantity_after: target },
     ...{ note: body.note, reference: body.reference, line: 1 },
   });
-  return { kind: 'succeeded', row: rowOf(stock, change), changes: [change], movements: 1 };
+  return {
+    kind: 'succeeded',
+    row: rowOf(stock, change),
+    changes: [change],
+    movements: 1,
+  };
 }
 
 function refusalByProduct({ products }: Stock, body: Adjust): Refusal | undefined {
@@ -71,7 +85,8 @@ function refusalByProduct({ products }: Stock, body: Adjust): Refusal | undefine
 }
 
 /** As `findAdjustments` reads it. */
-function rowOf(stock: Stock, { movement, level }: Movement): AdjustmentRow {
+function rowOf(stock: CountedStock, { movement, level }: Movement): AdjustmentRow {
+  const counted = stock.lastCounts.get(levelKey(level));
   return {
     ...movement,
     level_quantity: level.quantity,
@@ -79,5 +94,7 @@ function rowOf(stock: Stock, { movement, level }: Movement): AdjustmentRow {
     level_last_movement_id: level.last_movement_id,
     level_updated_at: level.updated_at,
     level_reserved: reservedOf(stock, level),
+    level_counted_at: counted?.counted_at ?? null,
+    level_counted_by: counted?.counted_by ?? null,
   };
 }

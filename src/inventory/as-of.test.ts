@@ -16,6 +16,8 @@ interface Level {
   readonly version: number;
   readonly last_movement_id: string;
   readonly updated_at: string;
+  readonly counted_at: null;
+  readonly counted_by: null;
 }
 
 let service: Environment;
@@ -88,6 +90,7 @@ async function replayed(api: Api): Promise<(position: number) => Level[]> {
         version: one.sequence,
         last_movement_id: one.id,
         updated_at: one.recorded_at,
+        ...{ counted_at: null, counted_by: null },
       });
     }
     return [...levels.keys()].sort().flatMap((pair) => levels.get(pair) ?? []);

@@ -177,6 +177,10 @@ const Level = Type.Object(
     version: Type.Integer({ minimum: 1, description: 'The sequence of the last movement.' }),
     last_movement_id: id('imv_', 'The movement that made it so.'),
     updated_at: Timestamp('When that movement was recorded.'),
+    counted_at: nullable(
+      Timestamp('When its last count was recorded; null: never. Null as of a moment.'),
+    ),
+    counted_by: nullable(id('cred_', 'The credential that recorded that count.')),
   },
   { $id: 'InventoryLevel', description: 'How much of a product is at a location.' },
 );

@@ -1,6 +1,5 @@
 // The endpoints of inventory: which contract, which functions.
 
-import { rowsOf } from '../contract/columns.ts';
 import type { DataOf, QueryOf } from '../contract/contract.ts';
 import type {
   CollectionEndpoint,
@@ -16,17 +15,22 @@ import type { Reader } from '../core/statement.ts';
 import { journalOf } from '../journal/known.ts';
 import { lastPositionAt } from '../journal/store.ts';
 import { productExists } from '../products/store.ts';
-import { type AdjustmentRow, decideAdjustment } from './adjust.ts';
+import { type AdjustmentRow, type CountedStock, decideAdjustment } from './adjust.ts';
 import { isAsOf, type MomentQuery, momentFaults, pageAsOf } from './as-of.ts';
 import { listLevelsAsOf, listProductLevelsAsOf } from './as-of-store.ts';
 import * as contract from './contract.ts';
-import type { LevelRow, Movement, MovementRow, Stock } from './ledger.ts';
+import type { LastCount, LevelRow, Movement, MovementRow } from './ledger.ts';
 import * as read from './read-store.ts';
 import * as store from './store.ts';
 
-const adjust: WriteEndpoint<typeof contract.adjustInventory, Stock, AdjustmentRow, Movement> = {
+const adjust: WriteEndpoint<
+  typeof contract.adjustInventory,
+  CountedStock,
+  AdjustmentRow,
+  Movement
+> = {
   contract: contract.adjustInventory,
-  load: (writes) => store.loadStock(writes.map(({ body }) => body)),
+  load: (writes) => store.loadCountedStock(writes.map(({ body }) => body)),
   decide: decideAdjustment,
   save: store.saveMoved,
   find: read.findAdjustments,
@@ -119,7 +123,8 @@ const listLevels: CollectionEndpoint<typeof contract.listLevels> = {
         limit: fetchSize(page),
       }),
     );
-    return takePage(rowsOf(answer), page, (row) => row.product_id, presentLevel);
+    const rows = read.levelsOf(answer, 'product_id');
+    return takePage(rows, page, (row) => row.product_id, presentLevel);
   },
 };
 
@@ -146,7 +151,8 @@ const listProductLevels: CollectionEndpoint<typeof contract.listProductLevels> =
     const answer = await reader.query(
       read.listProductLevels({ merchant, product: id, locations, after: page.after, limit }),
     );
-    return takePage(rowsOf(answer), page, (row) => row.location_id, presentLevel);
+    const rows = read.levelsOf(answer, 'location_id');
+    return takePage(rows, page, (row) => row.location_id, presentLevel);
   },
 };
 
@@ -200,10 +206,11 @@ export function presentMovement(row: MovementRow): DataOf<typeof contract.getMov
   };
 }
 
+/** As of a moment nothing says who had counted it by then, or what was reserved. */
 type ShownLevel = Omit<LevelRow, 'first_position'> & {
   /** Null: nothing. Absent: not known, because the level is one as of a moment. */
   readonly reserved?: string | null;
-};
+} & Partial<LastCount>;
 
 function presentLevel(row: ShownLevel): DataOf<typeof contract.listLevels> {
   const quantity = canonicalQuantity(row.quantity);
@@ -216,6 +223,8 @@ function presentLevel(row: ShownLevel): DataOf<typeof contract.listLevels> {
     // Of a level that never moved both are null, and it is shown nowhere.
     last_movement_id: row.last_movement_id ?? '',
     updated_at: row.updated_at ?? '',
+    counted_at: row.counted_at ?? null,
+    counted_by: row.counted_by ?? null,
   };
 }
 
@@ -236,6 +245,8 @@ function presentAdjustment(row: AdjustmentRow): DataOf<typeof contract.adjustInv
     last_movement_id: row.level_last_movement_id,
     updated_at: row.level_updated_at,
     reserved: row.level_reserved,
+    counted_at: row.level_counted_at,
+    counted_by: row.level_counted_by,
   };
   return { ...presentMovement(row), level: presentLevel(level) };
 }

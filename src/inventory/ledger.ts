@@ -30,6 +30,12 @@ export interface LevelRow extends Pair {
   readonly updated_at: string | null;
 }
 
+/** Who counted a level last, and when. Null: nobody did. */
+export interface LastCount {
+  readonly counted_at: string | null;
+  readonly counted_by: string | null;
+}
+
 export interface ProductRow {
   readonly id: string;
   readonly status: string;

@@ -6,7 +6,7 @@ import { lookupId } from '../core/id.ts';
 import type { GrantedLocationId, MerchantId } from '../core/principal.ts';
 import type { Statement } from '../core/statement.ts';
 import type { AdjustmentRow } from './adjust.ts';
-import type { LevelRow, MovementRow } from './ledger.ts';
+import type { LastCount, LevelRow, MovementRow } from './ledger.ts';
 import { reservedNow } from './store.ts';
 
 export const movementColumns = `m.id, m.sequence, m.product_id, m.location_id, m.type, m.reason,
@@ -55,7 +55,36 @@ export const levelNames = [
 /** Of a read. */
 const now = 'now as (select statement_timestamp() as moment)';
 
-export type ListedLevel = Omit<LevelRow, 'first_position'> & { readonly reserved: string | null };
+type ListedRow = Omit<LevelRow, 'first_position'> & { readonly reserved: string | null };
+
+export type ListedLevel = ListedRow & LastCount;
+
+/** Who counted the levels of a page last, and when, by the key of the page. */
+interface LevelPage extends ByColumn<ListedRow> {
+  readonly counts: Readonly<Record<string, readonly [at: string, by: string]>> | null;
+}
+
+/**
+ * The same as a column of a page `v`. Only what was counted is there, sought for the page at once:
+ * a join that looked for each level, and two columns of nulls, took a third more of the database's
+ * time.
+ */
+const countsBy = (key: 'product_id' | 'location_id', folder: string) => `(
+    select json_object_agg(c.${key}, json_build_array(c.counted_at, c.credential_id))
+    from inventory_last_counts c
+    where c.merchant_id = $1 and ${folder} and c.${key} = any (array_agg(v.${key}))) as counts`;
+
+export function levelsOf(
+  answer: readonly LevelPage[],
+  key: 'product_id' | 'location_id',
+): ListedLevel[] {
+  const counts = answer[0]?.counts ?? {};
+  return rowsOf<ListedRow>(answer).map((row) => {
+    const [at, by] = counts[row[key]] ?? [];
+    const counted_at = at === undefined ? null : new Date(at).toISOString();
+    return Object.assign(row, { counted_at, counted_by: by ?? null });
+  });
+}
 
 /** Movements by ID, each with its current level: what a replay shows. */
 export function findAdjustments(
@@ -68,10 +97,16 @@ export function findAdjustments(
       with ${now}
       select ${movementColumns}, ${actorName('m')}, a.quantity as level_quantity,
         a.sequence as level_sequence, a.last_movement_id as level_last_movement_id,
-        a.updated_at as level_updated_at, ${reservedNow} as level_reserved
+        a.updated_at as level_updated_at, ${reservedNow} as level_reserved,
+        c.counted_at as level_counted_at, c.counted_by as level_counted_by
       from inventory_movements m
       join inventory_levels a on a.merchant_id = m.merchant_id
         and a.product_id = m.product_id and a.location_id = m.location_id
+      left join lateral (
+        select c.counted_at, c.credential_id as counted_by from inventory_last_counts c
+        where c.merchant_id = m.merchant_id and c.location_id = m.location_id
+          and c.product_id = m.product_id
+        limit 1) c on true
       where m.merchant_id = $1 and m.id = any ($2)`,
     values: [merchant, ids.map(lookupId)],
   };
@@ -243,7 +278,7 @@ export function listLevels(filter: {
   updatedAfter: string | undefined;
   after: string | undefined;
   limit: number;
-}): Statement<ByColumn<ListedLevel>> {
+}): Statement<LevelPage> {
   const { products, updatedAfter, limit } = filter;
   const walk = [filter.merchant, filter.location, filter.after ?? ''];
   if (products === undefined && updatedAfter === undefined) {
@@ -263,13 +298,14 @@ export function listLevels(filter: {
 const changedSince = 'and v.updated_at >= $4::timestamptz';
 
 /** With what is reserved now, sought for the levels of the page only. */
-const shownLevels = `
+const shownLevels = (counts: string) => `
   with ${now}
-  select ${byColumn([...levelNames, 'reserved'])} from (
+  select ${byColumn([...levelNames, 'reserved'])}, ${counts} from (
     select *, ${reservedNow} as reserved from (
       select ${levelColumns}, v.merchant_id from inventory_levels v`;
 
-const levelsAt = (limit: string, conditions: string) => `${shownLevels}
+const levelsAt = (limit: string, conditions: string) => `
+  ${shownLevels(countsBy('product_id', 'c.location_id = $2'))}
   where v.merchant_id = $1 and v.location_id = $2 and v.product_id > $3 and v.sequence > 0
     ${conditions}
   order by v.product_id limit ${limit}) a) v`;
@@ -281,10 +317,10 @@ export function listProductLevels(filter: {
   locations: VisibleLocations;
   after: string | undefined;
   limit: number;
-}): Statement<ByColumn<ListedLevel>> {
+}): Statement<LevelPage> {
   return {
     name: 'list_product_levels',
-    text: `${shownLevels}
+    text: `${shownLevels(countsBy('location_id', 'c.product_id = $2'))}
       where v.merchant_id = $1 and v.product_id = $2 and v.location_id > $3 and v.sequence > 0
         and ($4::text[] is null or v.location_id = any ($4))
       order by v.location_id limit $5) a) v`,

@@ -6,7 +6,9 @@ import type { Load } from '../contract/endpoint.ts';
 import { canonicalQuantity } from '../core/decimal.ts';
 import { lookupId } from '../core/id.ts';
 import type { SetStatement } from '../core/statement.ts';
+import type { CountedStock } from './adjust.ts';
 import {
+  type LastCount,
   type LevelRow,
   levelKey,
   type Movement,
@@ -58,6 +60,21 @@ function stockOf(
     reserved: new Map(reserved.map((one) => [levelKey(one), canonicalQuantity(one.quantity)])),
     products: new Map((read.products as ProductRow[]).map((product) => [product.id, product])),
     activeLocations: new Set(active.map(({ id }) => id)),
+  };
+}
+
+/** The same, and who counted these levels last. */
+export function loadCountedStock(pairs: readonly Pair[]): Load<CountedStock> {
+  const stock = loadStock(pairs);
+  return {
+    statements: [...stock.statements, findLastCounts(pairs)],
+    state(rows) {
+      const counted = (rows[stock.statements.length] ?? []) as (Pair & LastCount)[];
+      return {
+        ...stock.state(rows),
+        lastCounts: new Map(counted.map((one) => [levelKey(one), one])),
+      };
+    },
   };
 }
 
@@ -227,6 +244,24 @@ export const reservedNow = `(
   where r.merchant_id = a.merchant_id and r.product_id = a.product_id
     and r.location_id = a.location_id and r.quantity > 0
   limit 1)`;
+
+/** Read once the levels are locked: whoever counts locks them. */
+function findLastCounts(pairs: readonly Pair[]): SetStatement<Pair & LastCount> {
+  return {
+    name: 'find_last_counts',
+    text: `
+      select c.merchant_id, c.product_id, c.location_id, c.counted_at,
+        c.credential_id as counted_by
+      from ${asked}
+      cross join lateral (
+        select c.merchant_id, c.product_id, c.location_id, c.counted_at, c.credential_id
+        from inventory_last_counts c
+        where c.merchant_id = a.merchant_id and c.location_id = a.location_id
+          and c.product_id = a.product_id
+        limit 1) c`,
+    records: pairsOf(pairs),
+  };
+}
 
 /**
  * Levels go first: the database refuses a movement beyond its level. Several movements of one level

@@ -258,7 +258,7 @@ function adjust(credential: Credential, { body }: Write): Verdict {
     merchant.movements.set(id, movement);
     merchant.levels.set(place, {
       ...{ product_id, location_id, quantity: target_quantity, version: sequence },
-      ...{ last_movement_id: id, updated_at: at },
+      ...{ last_movement_id: id, updated_at: at, counted_at: null, counted_by: null },
     });
     return shown(merchant, 'inventory.adjust', id);
   });
