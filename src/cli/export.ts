@@ -27,6 +27,7 @@ const lists = {
   customer: 'customers.list',
   inventory_movement: 'inventory.movements.list',
   inventory_transfer: 'inventory.transfers.list',
+  inventory_count: 'inventory.counts.list',
   operation: 'operations.list',
 } as const;
 

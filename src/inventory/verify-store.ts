@@ -285,6 +285,9 @@ export function walkOperations(
             and (c.movements > 0 or c.created and c.type = any ($4)), null, null),
           ('resource_missing', c.type = 'inventory.transfer' and c.status = 'succeeded'
             and not exists (select from inventory_transfers t
+              where t.merchant_id = $1 and t.id = c.resource_id)
+            or c.type = 'inventory.count' and c.status = 'succeeded'
+            and not exists (select from inventory_counts t
               where t.merchant_id = $1 and t.id = c.resource_id), c.resource_id, null),
           ('resource_missing', c.type = 'inventory.reserve' and c.status = 'succeeded'
             and not exists (select from inventory_reservations r

@@ -10,6 +10,7 @@ import {
   type Statement,
   type Writer,
 } from '../core/statement.ts';
+import { walkCounts, walkLastCounts } from './verify-counts-store.ts';
 import { walkReservations, walkReserved } from './verify-reservations-store.ts';
 import {
   allowLongStatements,
@@ -95,6 +96,8 @@ class Walk {
     await this.#walkByIds(merchant, walkOperations);
     await this.#walkByIds(merchant, walkTransfers);
     await this.#walkByIds(merchant, walkReservations);
+    await this.#walkByIds(merchant, walkCounts);
+    await this.#walkLevels(merchant, walkLastCounts);
     await this.#walkJournal(merchant);
   }
 
@@ -249,6 +252,12 @@ function messageOf({ kind, found, expected }: DifferenceRow): string {
     reservation_without_lines: 'the reservation holds nothing',
     reservation_without_operation: `the operations of ${expected} name ${found}`,
     resource_missing: `the operation names ${found}, which is not there`,
+    count_line_differs: `a line of the count moved ${found}, and says ${expected}`,
+    count_without_operation: `the count ${expected} is not what was written (${found})`,
+    count_movements_differ: `the count names ${found} movements of ${expected}`,
+    count_lines_differ: `the count says that it has ${found} lines, and has ${expected}`,
+    last_count_differs: `the last count is ${found}, and should be ${expected} or a later one`,
+    last_count_of_none: `the last count names ${found}, which did not count it there`,
     transfer_line_differs: `a line of the transfer moved ${found}, and says ${expected}`,
     transfer_without_operation: `the transfer ${expected} is not what was written (${found})`,
     transfer_movements_differ: `the transfer names ${found} movements of ${expected}`,

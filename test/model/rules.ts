@@ -259,6 +259,7 @@ function adjust(credential: Credential, { body }: Write): Verdict {
     merchant.levels.set(place, {
       ...{ product_id, location_id, quantity: target_quantity, version: sequence },
       ...{ last_movement_id: id, updated_at: at, counted_at: null, counted_by: null },
+      ...{ reserved_quantity: '0', available_quantity: target_quantity },
     });
     return shown(merchant, 'inventory.adjust', id);
   });

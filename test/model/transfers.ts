@@ -161,6 +161,7 @@ function note(
   merchant.levels.set(place, {
     ...{ product_id, location_id: location, quantity: quantity_after, version: sequence },
     ...{ last_movement_id: id, updated_at: at, counted_at: null, counted_by: null },
+    ...{ reserved_quantity: '0', available_quantity: quantity_after },
   });
 }
 

@@ -128,7 +128,7 @@ function levelsAt(merchant: Merchant, position: number): JsonObject[] {
     levels.set(`${product_id} ${location_id}`, {
       ...{ product_id, location_id, quantity: quantity_after, version: one.sequence ?? null },
       ...{ last_movement_id: one.id ?? null, updated_at: one.recorded_at ?? null },
-      ...{ counted_at: null, counted_by: null },
+      ...{ counted_at: null, counted_by: null, reserved_quantity: null, available_quantity: null },
     });
   }
   return [...levels.values()];
