@@ -1,5 +1,5 @@
-// The statements of `tallybook verify` that hold counts against the movements they made, and what is
-// said of last counts against the counts.
+// The statements of `tallybook verify` that hold counts against the movements they made, and last
+// counts against the counts that they name.
 
 import type { Statement } from '../core/statement.ts';
 import type { LevelRange, OperationRange } from './verify-store.ts';
@@ -30,29 +30,7 @@ export function walkCounts(
         cross join lateral json_to_recordset(c.lines) as l (product_id text,
           quantity_before numeric, quantity_after numeric, movement_id text)
       ), differences as (
-        select 'count_line_differs' as kind, l.product_id, l.location_id, l.movement_id,
-          l.operation_id, m.quantity_before || ' to ' || m.quantity_after as found,
-          l.quantity_before || ' to ' || l.quantity_after as expected
-        from lines l
-        left join lateral (
-          select operation_id, product_id, location_id, quantity_before, quantity_after
-          from inventory_movements
-          where merchant_id = $1 and id = l.movement_id limit 1) m on true
-        where (l.quantity_before <> l.quantity_after or l.movement_id is not null)
-          and (m.operation_id, m.product_id, m.location_id, m.quantity_before, m.quantity_after)
-            is distinct from (l.operation_id, l.product_id, l.location_id, l.quantity_before,
-              l.quantity_after)
-        union all
-        select 'last_count_differs', l.product_id, l.location_id, null, l.operation_id,
-          coalesce(n.count_id, 'none'), l.id
-        from lines l
-        left join lateral (
-          select count_id, credential_id, position, counted_at from inventory_last_counts
-          where merchant_id = $1 and location_id = l.location_id and product_id = l.product_id
-          limit 1) n on true
-        where coalesce(n.position, 0) < l.position
-          or n.position = l.position and (n.count_id, n.credential_id, n.counted_at)
-            is distinct from (l.id, l.credential_id, l.recorded_at)
+        ${lineDifferences}
         union all
         select f.kind, null, null, null, c.operation_id, f.found, f.expected
         from chunk c
@@ -79,6 +57,32 @@ export function walkCounts(
     values: [merchant, after, limit],
   };
 }
+
+/** Each line against its movement, and against who counted last what it names. */
+const lineDifferences = `
+  select 'count_line_differs' as kind, l.product_id, l.location_id, l.movement_id,
+    l.operation_id, m.quantity_before || ' to ' || m.quantity_after as found,
+    l.quantity_before || ' to ' || l.quantity_after as expected
+  from lines l
+  left join lateral (
+    select operation_id, product_id, location_id, quantity_before, quantity_after
+    from inventory_movements
+    where merchant_id = $1 and id = l.movement_id limit 1) m on true
+  where (l.quantity_before <> l.quantity_after or l.movement_id is not null)
+    and (m.operation_id, m.product_id, m.location_id, m.quantity_before, m.quantity_after)
+      is distinct from (l.operation_id, l.product_id, l.location_id, l.quantity_before,
+        l.quantity_after)
+  union all
+  select 'last_count_differs', l.product_id, l.location_id, null, l.operation_id,
+    coalesce(n.count_id, 'none'), l.id
+  from lines l
+  left join lateral (
+    select count_id, credential_id, position, counted_at from inventory_last_counts
+    where merchant_id = $1 and location_id = l.location_id and product_id = l.product_id
+    limit 1) n on true
+  where coalesce(n.position, 0) < l.position
+    or n.position = l.position and (n.count_id, n.credential_id, n.counted_at)
+      is distinct from (l.id, l.credential_id, l.recorded_at)`;
 
 /** Last counts after one, each against the count that it names. */
 export function walkLastCounts(
