@@ -28,6 +28,7 @@ const lists = {
   inventory_movement: 'inventory.movements.list',
   inventory_transfer: 'inventory.transfers.list',
   inventory_count: 'inventory.counts.list',
+  inventory_reservation: 'inventory.reservations.list',
   operation: 'operations.list',
 } as const;
 
