@@ -40,7 +40,7 @@ const filters = 100;
 export const pageSize = 50;
 
 export const namesOfOne = [
-  ...['adjust-spread', 'adjust-64', 'adjust-one', 'create-customer', 'replay'],
+  ...['adjust-spread', 'adjust-64', 'adjust-one', 'reserve', 'create-customer', 'replay'],
   ...[
     'list-products',
     'list-products-br',
@@ -69,6 +69,18 @@ export function adjustment(product: string): RequestTemplate {
   });
   return { method: 'POST', path: '/api/v1/inventory/adjustments', body, key, answer: 'movement' };
 }
+
+/** Of one, until it is released: what is on hand is more. */
+function reservation(product: string): RequestTemplate {
+  const body = JSON.stringify({
+    location_id: '{location}',
+    lines: [{ product_id: product, quantity: '1' }],
+    reference: 'order {count}',
+  });
+  return { method: 'POST', path: '/api/v1/inventory/reservations', body, key, answer: 'other' };
+}
+
+const reserving: Part = { request: reservation('{prefix}{product}') };
 
 const customer: RequestTemplate = {
   method: 'POST',
@@ -127,10 +139,9 @@ export async function casesOfOne({ served, raw }: Pair): Promise<Case[]> {
   const one = (name: string, title: string, part: Part, group = served) =>
     caseOf(name, title, [{ ...part, weight: 1 }], group);
   const { id: merchant, credential } = single(raw);
-  const asked = { merchant, credential };
   const spread = adjustSpread(raw, raw.products);
-  const reads = await readsOf({ served, raw });
-  const { products, levels, levelsAsOf, movements, product, movement } = reads;
+  const { products, levels, levelsAsOf, ...reads } = await readsOf({ served, raw });
+  const { movements, product, movement } = reads;
   return [
     one('adjust-spread', `adjust, ${raw.products.toLocaleString('en')} levels`, spread),
     one('adjust-64', `adjust, ${fewLevels} levels`, adjustSpread(raw, fewLevels), {
@@ -138,11 +149,12 @@ export async function casesOfOne({ served, raw }: Pair): Promise<Case[]> {
       products: fewLevels,
     }),
     one('adjust-one', 'adjust, one level', adjustOne(raw)),
+    one('reserve', 'reserve, behind adjustments', reserving),
     one('create-customer', 'create customer', {
       request: customer,
       raw: {
         text: 'select bench_create_customer(:merchant, :credential)',
-        constants: asked,
+        constants: { merchant, credential },
         numbers: {},
       },
     }),
@@ -150,7 +162,7 @@ export async function casesOfOne({ served, raw }: Pair): Promise<Case[]> {
       request: { ...used, answer: 'replay' },
       raw: {
         text: `select * from bench_replay(:merchant, :credential, lpad(:n::text, 6, '0'))`,
-        constants: asked,
+        constants: { merchant, credential },
         numbers: { n: Math.min(raw.products, usedKeysMax) },
       },
     }),

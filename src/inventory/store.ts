@@ -173,7 +173,10 @@ function createLevels(pairs: readonly Pair[]): SetStatement {
 function lockLevels(pairs: readonly Pair[]): SetStatement<LevelRow> {
   return {
     name: 'lock_levels',
-    text: `${lockedLevels} ${asked}) ${inOrder}`,
+    text: `
+      ${lockedLevels} where (v.merchant_id, v.product_id, v.location_id) in (
+        select a.merchant_id, a.product_id, a.location_id from ${asked})
+      ${inOrder}`,
     records: pairsOf(pairs),
   };
 }
@@ -183,7 +186,10 @@ export function lockLevelsOf(
 ): SetStatement<LevelRow> {
   return {
     name: 'lock_levels_of_reservations',
-    text: `${lockedLevels} ${askedLines}) ${inOrder}`,
+    text: `
+      ${lockedLevels} where (v.merchant_id, v.product_id, v.location_id) in (
+        select a.merchant_id, a.product_id, a.location_id from ${askedLines})
+      ${inOrder}`,
     records: reservations,
   };
 }
@@ -191,15 +197,13 @@ export function lockLevelsOf(
 const lockedLevels = `
   select v.merchant_id, v.product_id, v.location_id, v.quantity, v.sequence, v.last_movement_id,
     v.first_position, v.updated_at
-  from inventory_levels v
-  where (v.merchant_id, v.product_id, v.location_id) in (
-    select a.merchant_id, a.product_id, a.location_id from`;
+  from inventory_levels v`;
 const inOrder = 'order by v.merchant_id, v.product_id, v.location_id for no key update of v';
 
 function findProducts(pairs: readonly Pair[]): SetStatement<ProductRow> {
   return {
     name: 'find_products_to_move',
-    text: `${movedProducts} ${askedIds}`,
+    text: `${movedProducts} where (p.merchant_id, p.id) in ${askedIds}`,
     records: idsOf(pairs, 'product_id'),
   };
 }
@@ -207,14 +211,16 @@ function findProducts(pairs: readonly Pair[]): SetStatement<ProductRow> {
 function findProductsOf(reservations: readonly object[]): SetStatement<ProductRow> {
   return {
     name: 'find_products_of_reservations',
-    text: `${movedProducts} (select a.merchant_id, a.product_id from ${askedLines})`,
+    text: `
+      ${movedProducts} where (p.merchant_id, p.id) in (
+        select a.merchant_id, a.product_id from ${askedLines})`,
     records: reservations,
   };
 }
 
 const movedProducts = `
   select p.merchant_id, p.id, p.status, p.inventory_tracked, p.unit_precision
-  from products p where (p.merchant_id, p.id) in`;
+  from products p`;
 
 /**
  * What is reserved of levels, once they are locked: whoever reserves, or ends a reservation, has

@@ -12,6 +12,7 @@ export const harmless: Readonly<Record<string, string>> = {
   'src/records/list-store.ts walkOf: r.merchant_id = $1':
     'It is of the rows that a walk begins with, and the walk asks for the merchant.',
   'src/inventory/store.ts findProducts: (p.merchant_id, p.id) in': ownRows,
+  'src/inventory/store.ts findProductsOf: (p.merchant_id, p.id) in': ownRows,
   'src/inventory/store.ts createLevels: l.merchant_id = a.merchant_id':
     'The location was proved to be the merchant’s with the credential, and locations are never ' +
     'deleted; the foreign key on (merchant_id, location_id) refuses any other.',

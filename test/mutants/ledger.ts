@@ -25,8 +25,8 @@ const levels: readonly Mutant[] = [
     edits: [
       {
         file: 'src/inventory/store.ts',
-        from: '\n      for no key update of v`,',
-        to: '`,',
+        from: "v.location_id for no key update of v';",
+        to: "v.location_id';",
       },
     ],
     // A storm notices as well, but not each time: the chain refuses what comes of it, and a repeat

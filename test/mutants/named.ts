@@ -5,6 +5,7 @@ import { journalMutants } from './journal.ts';
 import { keyMutants } from './keys.ts';
 import { ledgerMutants } from './ledger.ts';
 import type { Mutant } from './mutant.ts';
+import { reservationMutants } from './reservations.ts';
 import { transferMutants } from './transfers.ts';
 import { upsertMutants } from './upserts.ts';
 import { webhookMutants } from './webhooks.ts';
@@ -14,6 +15,7 @@ export const namedMutants: readonly Mutant[] = [
   ...ledgerMutants,
   ...journalMutants,
   ...transferMutants,
+  ...reservationMutants,
   ...upsertMutants,
   ...webhookMutants,
   ...batchMutants,
