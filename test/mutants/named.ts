@@ -1,6 +1,7 @@
 // All mutants that have a name: each breaks one promise.
 
 import { batchMutants } from './batches.ts';
+import { countMutants } from './counts.ts';
 import { journalMutants } from './journal.ts';
 import { keyMutants } from './keys.ts';
 import { ledgerMutants } from './ledger.ts';
@@ -16,6 +17,7 @@ export const namedMutants: readonly Mutant[] = [
   ...journalMutants,
   ...transferMutants,
   ...reservationMutants,
+  ...countMutants,
   ...upsertMutants,
   ...webhookMutants,
   ...batchMutants,
