@@ -13,6 +13,8 @@ export const harmless: Readonly<Record<string, string>> = {
     'It is of the rows that a walk begins with, and the walk asks for the merchant.',
   'src/inventory/store.ts findProducts: (p.merchant_id, p.id) in': ownRows,
   'src/inventory/store.ts findProductsOf: (p.merchant_id, p.id) in': ownRows,
+  'src/inventory/read-store.ts shownLevels: o.merchant_id = $1':
+    'It only says whether it is worth to look, and what is looked for is of the merchant.',
   'src/inventory/store.ts createLevels: l.merchant_id = a.merchant_id':
     'The location was proved to be the merchant’s with the credential, and locations are never ' +
     'deleted; the foreign key on (merchant_id, location_id) refuses any other.',
