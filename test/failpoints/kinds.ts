@@ -62,6 +62,7 @@ export const adjustment = kindOf({
   before: [looked],
   batch: [
     ...['begin', 'share_locations', 'create_levels', 'lock_levels', 'find_products_to_move'],
+    ...['find_reserved', 'find_last_counts'],
     ...['lock_journals', 'bind_keys save_levels save_movements', 'commit'],
   ],
   find: 'find_adjustments',

@@ -267,11 +267,11 @@ const listLevels: CollectionEndpoint`,
         from: `limit: fetchSize(page),
       }),
     );
-    return takePage(rowsOf(answer), page, (row) => row.product_id, presentLevel);`,
+    const rows = read.levelsOf(answer, 'product_id');`,
         to: `limit: fetchSize(page),
       }),
     ));
-    return takePage(rowsOf(answer), page, (row) => row.product_id, presentLevel);`,
+    const rows = read.levelsOf(structuredClone(answer), 'product_id');`,
       },
     ],
     suites: ['src/inventory/reads.test.ts'],

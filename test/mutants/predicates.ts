@@ -51,6 +51,16 @@ const forms: readonly Form[] = [
     without: ([from, left, sign, right]) => ({ from, to: `(${left})${sign}(${right})` }),
   },
   {
+    pattern: new RegExp(
+      String.raw`\(${column}, ([^()]*)\)(\s*(?:>=|<=|<|>)\s*)\((\$\d+), ([^()]*)\)`,
+      'g',
+    ),
+    without: ([from, left, sign, parameter, right]) => ({
+      from,
+      to: `(${parameter}::text is not null and (${left})${sign}(${right}))`,
+    }),
+  },
+  {
     // What a part of the statement calls merchant_id is called otherwise then, or it would be
     // ambiguous.
     pattern: /\b(\w+) (\w+) using \(merchant_id, (\w+)\)/g,
