@@ -113,10 +113,12 @@ test('hundreds of writes at once leave a line each, in a few transactions', asyn
     demo = await createDemo(service.service, access);
   });
   const counted = (action: string) => lines.filter((line) => line.action === action).length;
-  expect(counted('locations.create')).toBe(demo?.locations);
-  expect(counted('products.create')).toBe(demo?.products);
-  expect(counted('customers.create')).toBe(demo?.customers);
-  expect(counted('inventory.adjust')).toBe(demo?.movements);
+  const written = await service.db.sql<{ type: string; count: number }>(
+    `select type, count(*)::int from operations where merchant_id = $1 group by type`,
+    [demo?.merchant_id],
+  );
+  expect(written.length).toBeGreaterThan(4);
+  for (const { type, count } of written) expect([type, counted(type)]).toEqual([type, count]);
   expect(counted('merchant.create') + counted('token.create')).toBe(2);
   const [row] = await service.db.sql<{ transactions: number }>(
     'select count(distinct xmin::text)::int as transactions from audit_records',
