@@ -21,6 +21,8 @@ export interface Order {
   readonly type:
     | 'customers.erase'
     | 'inventory.adjust'
+    | 'inventory.count'
+    | 'inventory.reserve'
     | 'inventory.transfer'
     | 'locations.update'
     | 'products.update'

@@ -69,6 +69,35 @@ class Shop {
     };
   }
 
+  /** What is there is what somebody has counted. */
+  count(name: string, quantity: string): Order {
+    const [product_id] = this.products;
+    const line = { product_id, expected_quantity: null, counted_at_position: null };
+    return {
+      type: 'inventory.count',
+      key: `${name} ${this.#suffix}`,
+      body: {
+        location_id: this.locations[0],
+        lines: [{ ...line, counted_quantity: canonicalQuantity(quantity) }],
+        ...{ counted_at_position: null, journal: null, note: null, reference: null },
+      },
+    };
+  }
+
+  /** Puts one aside, until it is released. */
+  reserve(name: string): Order {
+    const [product_id] = this.products;
+    return {
+      type: 'inventory.reserve',
+      key: `${name} ${this.#suffix}`,
+      body: {
+        location_id: this.locations[0],
+        lines: [{ product_id, quantity: canonicalQuantity('1') }],
+        ...{ expires_at: null, note: null, reference: null },
+      },
+    };
+  }
+
   async quantities(): Promise<string> {
     const rows = await environment.db.sql<{ quantity: string }>(
       `select quantity::text from inventory_levels where product_id = any ($1) and sequence > 0
@@ -168,6 +197,39 @@ describe('two batches of transfers', { timeout }, () => {
         'B first: A replay, B succeeded,succeeded: 3 1',
       ],
       interleavings: 50,
+    });
+  });
+
+  test('beside a count come before it, and are no more, or behind it', async () => {
+    const explored = await explore((shop) => {
+      const [p] = shop.products;
+      const [l, m] = shop.locations;
+      return {
+        before: shop.have('p', p, '5'),
+        a: [shop.move('1', l, m, [p]), shop.move('2', l, null, [p])],
+        b: [shop.count('3', '5')],
+      };
+    });
+    const done = 'succeeded,succeeded';
+    expectExplored(explored, {
+      ends: [`A first: A ${done}, B succeeded: 5 1`, `B first: A ${done}, B succeeded: 3 1`],
+      interleavings: 50,
+    });
+  });
+
+  test('beside a reservation of the last one leave it to whoever is first', async () => {
+    const explored = await explore((shop) => {
+      const [p] = shop.products;
+      const [l] = shop.locations;
+      return {
+        before: shop.have('p', p, '1'),
+        a: [shop.move('1', l, null, [p])],
+        b: [shop.reserve('2')],
+      };
+    });
+    expectExplored(explored, {
+      ends: ['A first: A succeeded, B rejected: 0', 'B first: A rejected, B succeeded: 1'],
+      interleavings: 58,
     });
   });
 
