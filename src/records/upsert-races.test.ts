@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, type Api, newKey } from '../../test/kit/api.ts';
+import { withoutLimits } from '../../test/kit/database.ts';
 import { type Environment, startEnvironment, startNode } from '../../test/kit/environment.ts';
 import { extent } from '../../test/kit/extent.ts';
 
@@ -13,6 +14,7 @@ let nodes: readonly [Api, Api];
 
 beforeAll(async () => {
   service = await startEnvironment();
+  await withoutLimits(service.db);
   second = await startNode(service.db.serviceUrl);
   const merchant = await service.given.merchant();
   const { token } = await service.given.credential(merchant);
