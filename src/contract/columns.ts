@@ -1,6 +1,7 @@
 // The database returns a page by columns, each as one JSON array, because the driver spends time on
 // every single value: for 51 rows that was half of what a list cost the service.
 
+import { limits } from '../core/limits.ts';
 import type { Cut } from './page.ts';
 
 /** The one row of such an answer. A column without values is null. */
@@ -50,3 +51,13 @@ function utcMilliseconds(text: string): string {
   const isWhole = text.length === 29 && text.endsWith('+00:00');
   return isWhole ? `${text.slice(0, 23)}Z` : new Date(text).toISOString();
 }
+
+/**
+ * The rows of an inner select in the order of their IDs, up to the one that makes a page full by
+ * their column `bytes`. `followed` says whether there is another.
+ */
+export const untilFull = (rows: string, order: 'id' | 'id desc'): string => `(
+  select * from (
+    select *, sum(bytes) over w as running, lead(id) over w is not null as followed
+    from (${rows}) r window w as (order by ${order} rows unbounded preceding)) r
+  where running - bytes < ${limits.pageBytesMax})`;

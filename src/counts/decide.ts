@@ -4,7 +4,6 @@ import type { BodyOf } from '../contract/contract.ts';
 import type { Decision, Place, Write } from '../contract/endpoint.ts';
 import { add, isLess, isTooLarge, type Quantity, subtract, zero } from '../core/decimal.ts';
 import { mintId } from '../core/id.ts';
-import type { CredentialKind } from '../core/principal.ts';
 import type { Detail } from '../core/problem.ts';
 import {
   fault,
@@ -16,9 +15,12 @@ import {
   precisionFault,
   productFault,
   quantityOf,
+  type Recorded,
+  recordedBy,
   refuseAll,
   type Stock,
 } from '../inventory/ledger.ts';
+import { repetitions } from '../inventory/lines.ts';
 import { mismatchOf } from '../journal/known.ts';
 import type { Journal } from '../journal/store.ts';
 import { type countInventory, counts } from './contract.ts';
@@ -40,20 +42,12 @@ export interface CountedLine {
   readonly movement_id: string | null;
 }
 
-export interface CountRow {
+export interface CountRow extends Recorded {
   readonly id: string;
   readonly location_id: string;
   readonly note: string | null;
   readonly reference: string | null;
   readonly lines: readonly CountedLine[];
-  readonly operation_id: string;
-  readonly position: number;
-  readonly credential_id: string;
-  /** Of the credential, as it is now: no column of the count. */
-  readonly actor_name: string;
-  readonly actor_kind: CredentialKind;
-  readonly application_id: string | null;
-  readonly recorded_at: string;
 }
 
 /** A count to save, with its movements. */
@@ -105,15 +99,7 @@ export function countFaults(body: Partial<Count>): Detail[] {
     const message = 'is required with counted_at_position';
     details.push({ field: 'journal', code: 'required', message });
   }
-  const seen = new Set<string>();
-  for (const [index, { product_id }] of lines.entries()) {
-    if (seen.has(product_id)) {
-      const message = 'is named by another line';
-      details.push({ field: `lines.${index}.product_id`, code: 'repeated', message });
-    }
-    seen.add(product_id);
-  }
-  return details;
+  return [...details, ...repetitions(lines).flat()];
 }
 
 export function decideCount(
@@ -259,19 +245,14 @@ function carryOut(
   };
 }
 
-function rowOf({ body, actor, operationId }: Write<Count>, place: Place, lines: CountedLine[]) {
+function rowOf(write: Write<Count>, place: Place, lines: CountedLine[]): CountRow {
+  const { body } = write;
   return {
     id: mintId(counts.prefix),
     location_id: body.location_id,
     note: body.note,
     reference: body.reference,
     lines,
-    operation_id: operationId,
-    position: place.position,
-    credential_id: actor.credential_id,
-    actor_name: actor.name,
-    actor_kind: actor.kind,
-    application_id: actor.application_id,
-    recorded_at: place.time,
-  } satisfies CountRow;
+    ...recordedBy(write, place),
+  };
 }

@@ -1,6 +1,6 @@
 // The statements of counts.
 
-import { type ByColumn, byColumn } from '../contract/columns.ts';
+import { type ByColumn, byColumn, untilFull } from '../contract/columns.ts';
 import { lookupId } from '../core/id.ts';
 import { limits } from '../core/limits.ts';
 import type { MerchantId } from '../core/principal.ts';
@@ -123,24 +123,20 @@ export interface CountFilter {
 export function listCounts(filter: CountFilter): Statement<ByColumn<CountRow>> {
   const { merchant, locations, after, limit } = filter;
   const walk = (condition: string) => `
-    select ${columns}, t.line_count from inventory_counts t
+    select ${columns}, t.line_count * ${limits.countLineBytes} as bytes from inventory_counts t
     where t.merchant_id = $1 and t.id < $2 and ${condition}
     order by t.id desc limit ${limit}`;
   const source =
     locations === null
       ? walk('$3::text[] is null')
-      : `select ${columns}, t.line_count from unnest($3::text[]) l (id)
+      : `select ${columns}, t.bytes from unnest($3::text[]) l (id)
          cross join lateral (${walk('t.location_id = l.id')}) t
          order by t.id desc limit ${limit}`;
   return {
     name: `list_counts_${locations === null ? 'all' : 'at'}_${limit}`,
     text: `
       select ${byColumn([...names, 'actor_name', 'followed'])} from (
-        select *, ${actorName('t')} from (
-          select t.*, sum(t.line_count) over w as running, lead(t.id) over w is not null as followed
-          from (${source}) t
-          window w as (order by t.id desc rows unbounded preceding)) t
-        where (running - line_count) * ${limits.countLineBytes} < ${limits.pageBytesMax}
+        select *, ${actorName('t')} from ${untilFull(source, 'id desc')} t
         order by t.id desc) t`,
     values: [merchant, after ?? '~', locations],
   };

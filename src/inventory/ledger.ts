@@ -55,7 +55,20 @@ export interface Stock {
   readonly activeLocations: ReadonlySet<string>;
 }
 
-export interface MovementRow {
+/** Which write recorded a row, who sent it, and when. */
+export interface Recorded {
+  readonly operation_id: string;
+  /** That of its operation in the journal. */
+  readonly position: number;
+  readonly credential_id: string;
+  /** Of the credential, as it is now: no column of the row. */
+  readonly actor_name: string;
+  readonly actor_kind: CredentialKind;
+  readonly application_id: string | null;
+  readonly recorded_at: string;
+}
+
+export interface MovementRow extends Recorded {
   readonly id: string;
   readonly sequence: number;
   readonly product_id: string;
@@ -67,17 +80,8 @@ export interface MovementRow {
   readonly quantity_after: string;
   readonly note: string | null;
   readonly reference: string | null;
-  readonly operation_id: string;
-  /** That of its operation in the journal. */
-  readonly position: number;
   /** Its place among the movements of its operation, from 1 on. */
   readonly line: number;
-  readonly credential_id: string;
-  /** Of the credential, as it is now: no column of the movement. */
-  readonly actor_name: string;
-  readonly actor_kind: CredentialKind;
-  readonly application_id: string | null;
-  readonly recorded_at: string;
 }
 
 /** A movement to save, with the level as it leaves it. */
@@ -118,6 +122,18 @@ export function availableOf(stock: Stock, pair: Pair): Quantity {
   return subtract(quantityOf(stock, pair), reservedOf(stock, pair));
 }
 
+export function recordedBy({ actor, operationId }: Write, { position, time }: Place): Recorded {
+  return {
+    operation_id: operationId,
+    position,
+    credential_id: actor.credential_id,
+    actor_name: actor.name,
+    actor_kind: actor.kind,
+    application_id: actor.application_id,
+    recorded_at: time,
+  };
+}
+
 /**
  * The next movement of a level, noted in `stock`. IDs never go back within a level, whatever the
  * clocks of the processes say, so that the order of IDs is the order of sequences.
@@ -128,7 +144,7 @@ export function move(stock: Stock, write: Write, place: Place, asked: Move): Mov
   const { quantity_after, product_id, location_id } = asked;
   const id = mintIdAfter('imv_', level.last_movement_id ?? undefined);
   const sequence = level.sequence + 1;
-  const { actor } = write;
+  // The spread is last: Node 20 takes 1 µs for every member that is added after one.
   const movement: MovementRow = {
     id,
     sequence,
@@ -141,14 +157,8 @@ export function move(stock: Stock, write: Write, place: Place, asked: Move): Mov
     quantity_after,
     note: asked.note,
     reference: asked.reference,
-    operation_id: write.operationId,
-    position: place.position,
     line: asked.line,
-    credential_id: actor.credential_id,
-    actor_name: actor.name,
-    actor_kind: actor.kind,
-    application_id: actor.application_id,
-    recorded_at: place.time,
+    ...recordedBy(write, place),
   };
   const moved: LevelRow = {
     product_id,

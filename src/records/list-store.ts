@@ -1,7 +1,7 @@
 // The statements of lists of records. A page ends at its limit, or after the row that makes it
 // full, at `limits.pageBytesMax`, so that 200 of the largest rows are not one answer.
 
-import { type ByColumn, byColumn } from '../contract/columns.ts';
+import { type ByColumn, byColumn, untilFull } from '../contract/columns.ts';
 import type { CollectionContract } from '../contract/contract.ts';
 import { searchQuery } from '../contract/format.ts';
 import { idFloor, lookupId } from '../core/id.ts';
@@ -87,7 +87,7 @@ export function listOf(
       return pageOf(resource, '', rows, [...page, granted, ...values, changed, floor], limit);
     }
     if (resource.areFew) {
-      const rows = cutAt(walk(`$${since}`, filtered));
+      const rows = untilFull(walk(`$${since}`, filtered), 'id');
       const text = cutPage(resource, rows);
       const only = {
         name: `list_${resource.name}`,
@@ -197,7 +197,7 @@ function pageOf(
     (column) => `json_agg(case when bytes <= ${share} then ${column} end) as ${column}`,
   );
   const whole = `select ${byColumn(usual)}, ${withinShare.join(', ')} from (${rows}) r`;
-  const cut = cutPage(resource, cutAt(rows));
+  const cut = cutPage(resource, untilFull(rows, 'id'));
   return { whole: { name, text: whole, values }, cut: { name: '', text: cut, values } };
 }
 
@@ -205,10 +205,3 @@ function cutPage(resource: RecordResource, rows: string): string {
   const { usual, large } = columnNames(resource);
   return `select ${byColumn([...usual, ...large, 'followed'])} from ${rows} r`;
 }
-
-/** The rows of an inner select up to the one that makes the page full, by their column `bytes`. */
-const cutAt = (rows: string): string => `(
-  select * from (
-    select *, sum(bytes) over w as running, lead(id) over w is not null as followed
-    from (${rows}) r window w as (order by id rows unbounded preceding)) r
-  where running - bytes < ${limits.pageBytesMax})`;

@@ -3,27 +3,27 @@
 
 import type { BodyOf } from '../contract/contract.ts';
 import type { Decision, Place, Refusal, Write } from '../contract/endpoint.ts';
-import { add, canonicalQuantity, isLess, type Quantity, subtract } from '../core/decimal.ts';
+import { add, canonicalQuantity, type Quantity, subtract } from '../core/decimal.ts';
 import { mintId } from '../core/id.ts';
 import { limits } from '../core/limits.ts';
-import type { CredentialKind } from '../core/principal.ts';
 import type { Detail } from '../core/problem.ts';
 import {
   availableOf,
   fault,
-  insufficient,
   levelKey,
   locationInactive,
   type Movement,
   move,
   type Pair,
   quantityOf,
+  type Recorded,
+  recordedBy,
   refuse,
   refuseAll,
   reservedOf,
   type Stock,
 } from '../inventory/ledger.ts';
-import { productFaults } from '../inventory/lines.ts';
+import { lackingLines, productFaults } from '../inventory/lines.ts';
 import type {
   fulfilReservation,
   releaseReservation,
@@ -36,7 +36,7 @@ export type Reserve = BodyOf<typeof reserveInventory>;
 export type Release = BodyOf<typeof releaseReservation>;
 export type Fulfil = BodyOf<typeof fulfilReservation>;
 
-export interface ReservationRow {
+export interface ReservationRow extends Omit<Recorded, 'position'> {
   readonly id: string;
   readonly location_id: string;
   readonly status: Status;
@@ -45,13 +45,6 @@ export interface ReservationRow {
   readonly reference: string | null;
   /** In the order of the request: the first is line 1. */
   readonly lines: readonly { readonly product_id: string; readonly quantity: string }[];
-  readonly operation_id: string;
-  readonly credential_id: string;
-  /** Of the credential, as it is now: no column of the reservation. */
-  readonly actor_name: string;
-  readonly actor_kind: CredentialKind;
-  readonly application_id: string | null;
-  readonly recorded_at: string;
   readonly end_operation_id: string | null;
   readonly ended_at: string | null;
   readonly end_note: string | null;
@@ -96,7 +89,7 @@ export function decideReserve(
   write: Write<Reserve>,
   place: Place,
 ): Outcome {
-  const { body, actor, operationId } = write;
+  const { body } = write;
   const { location_id, lines } = body;
   const isClosed = !stock.activeLocations.has(location_id);
   const faults = [
@@ -105,11 +98,9 @@ export function decideReserve(
     ...expiryFaults(body.expires_at, moment),
   ];
   if (faults.length > 0) return refuseAll(faults);
-  const lacking = lines.flatMap(({ product_id, quantity }, index) => {
-    const there = availableOf(stock, { product_id, location_id });
-    const isThere = !isLess(there, quantity);
-    return isThere ? [] : [insufficient(`lines.${index}.quantity`, product_id, there)];
-  });
+  const lacking = lackingLines(lines, (product_id) =>
+    availableOf(stock, { product_id, location_id }),
+  );
   if (lacking.length > 0) return refuseAll(lacking);
   const reservation: ReservationRow = {
     id: mintId('rsv_'),
@@ -119,20 +110,14 @@ export function decideReserve(
     note: body.note,
     reference: body.reference,
     lines: lines.map(({ product_id, quantity }) => ({ product_id, quantity })),
-    operation_id: operationId,
-    credential_id: actor.credential_id,
-    actor_name: actor.name,
-    actor_kind: actor.kind,
-    application_id: actor.application_id,
-    recorded_at: place.time,
     end_operation_id: null,
     ended_at: null,
     end_note: null,
     movement_ids: [],
+    ...recordedBy(write, place),
   };
-  for (const pair of pairsOf(body)) {
-    const quantity = lines.find(({ product_id }) => product_id === pair.product_id)?.quantity;
-    if (quantity === undefined) continue;
+  for (const { product_id, quantity } of lines) {
+    const pair = { product_id, location_id };
     stock.reserved.set(levelKey(pair), add(reservedOf(stock, pair), quantity));
   }
   return done(reservation, []);
@@ -179,11 +164,9 @@ export function decideFulfil(held: HeldStock, write: Write<Fulfil>, place: Place
   const isClosed = !stock.activeLocations.has(location_id);
   const faults = [...(isClosed ? [locationInactive('id')] : []), ...productFaults(stock, lines)];
   if (faults.length > 0) return { ...refuseAll(faults), location_id };
-  const lacking = lines.flatMap(({ product_id, quantity }, index) => {
-    const there = quantityOf(stock, { product_id, location_id });
-    const isThere = !isLess(there, quantity);
-    return isThere ? [] : [insufficient(`lines.${index}.quantity`, product_id, there)];
-  });
+  const lacking = lackingLines(lines, (product_id) =>
+    quantityOf(stock, { product_id, location_id }),
+  );
   if (lacking.length > 0) return { ...refuseAll(lacking), location_id };
   const movements = lines.map((line, index) => takeOut(stock, write, place, row, line, index + 1));
   const { note } = write.body;

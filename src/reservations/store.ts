@@ -1,10 +1,9 @@
 // The statements of reservations. Whoever ends one has locked the levels of its lines, which never
 // change: its own row needs no lock of its own, and is read behind those of the levels.
 
-import { type ByColumn, byColumn } from '../contract/columns.ts';
+import { type ByColumn, byColumn, untilFull } from '../contract/columns.ts';
 import { add, canonicalQuantity, type Quantity, zero } from '../core/decimal.ts';
 import { lookupId } from '../core/id.ts';
-import { limits } from '../core/limits.ts';
 import type { MerchantId } from '../core/principal.ts';
 import type { SetStatement, Statement } from '../core/statement.ts';
 import { levelKey, type Pair } from '../inventory/ledger.ts';
@@ -221,15 +220,12 @@ export function listReservations(filter: ReservationFilter): Statement<ByColumn<
     name: `list_reservations_${source.name}_${limit}`,
     text: `
       select ${byColumn([...names, 'lines', 'actor_name', 'followed'])} from (
-        select *, ${actorName('r')} from (
-          select r.*, octet_length(r.lines::text) as bytes,
-            sum(octet_length(r.lines::text)) over w as running,
-            lead(r.id) over w is not null as followed
-          from (
+        select *, ${actorName('r')} from ${untilFull(
+          `select *, octet_length(lines::text) as bytes from (
             select ${columns}, ${lines} from (${source.text}) r where r.merchant_id = $1
-            order by r.id desc limit ${limit}) r
-          window w as (order by r.id desc rows unbounded preceding)) r
-        where running - bytes < ${limits.pageBytesMax}
+            order by r.id desc limit ${limit}) r`,
+          'id desc',
+        )} r
         order by r.id desc) r`,
     values: [merchant, after ?? '~', locations, reference ?? null],
   };

@@ -5,7 +5,6 @@ import type { Decision, Place, Write } from '../contract/endpoint.ts';
 import { add, isLess, isTooLarge, type Quantity, subtract, zero } from '../core/decimal.ts';
 import { mintId } from '../core/id.ts';
 import { limits } from '../core/limits.ts';
-import type { CredentialKind } from '../core/principal.ts';
 import type { Detail } from '../core/problem.ts';
 import {
   availableOf,
@@ -15,6 +14,8 @@ import {
   move,
   type Pair,
   quantityOf,
+  type Recorded,
+  recordedBy,
   refuseAll,
   type Stock,
 } from '../inventory/ledger.ts';
@@ -33,7 +34,7 @@ export interface LineRow {
   readonly in_movement_id: string | null;
 }
 
-export interface TransferRow {
+export interface TransferRow extends Recorded {
   readonly id: string;
   /** Null: the outside. */
   readonly from_location_id: string | null;
@@ -43,14 +44,6 @@ export interface TransferRow {
   readonly reference: string | null;
   readonly lines: readonly LineRow[];
   readonly is_short: boolean;
-  readonly operation_id: string;
-  readonly position: number;
-  readonly credential_id: string;
-  /** Of the credential, as it is now: no column of the transfer. */
-  readonly actor_name: string;
-  readonly actor_kind: CredentialKind;
-  readonly application_id: string | null;
-  readonly recorded_at: string;
 }
 
 /** A transfer to save, with its movements. */
@@ -202,7 +195,8 @@ function carryOut(
   };
 }
 
-function rowOf({ body, actor, operationId }: Write<Transfer>, place: Place, lines: LineRow[]) {
+function rowOf(write: Write<Transfer>, place: Place, lines: LineRow[]): TransferRow {
+  const { body } = write;
   return {
     id: mintId('itr_'),
     from_location_id: body.from_location_id,
@@ -212,12 +206,6 @@ function rowOf({ body, actor, operationId }: Write<Transfer>, place: Place, line
     reference: body.reference,
     lines,
     is_short: lines.some(({ quantity_short: missing }) => missing !== zero),
-    operation_id: operationId,
-    position: place.position,
-    credential_id: actor.credential_id,
-    actor_name: actor.name,
-    actor_kind: actor.kind,
-    application_id: actor.application_id,
-    recorded_at: place.time,
-  } satisfies TransferRow;
+    ...recordedBy(write, place),
+  };
 }

@@ -1,8 +1,7 @@
 // The statements of transfers.
 
-import { type ByColumn, byColumn } from '../contract/columns.ts';
+import { type ByColumn, byColumn, untilFull } from '../contract/columns.ts';
 import { lookupId } from '../core/id.ts';
-import { limits } from '../core/limits.ts';
 import type { MerchantId } from '../core/principal.ts';
 import type { SetStatement, Statement } from '../core/statement.ts';
 import { actorName, type VisibleLocations } from '../inventory/read-store.ts';
@@ -82,15 +81,12 @@ export function listTransfers(filter: TransferFilter): Statement<ByColumn<Transf
     name: `list_transfers_${source.name}_${limit}`,
     text: `
       select ${byColumn([...names, 'actor_name', 'followed'])} from (
-        select *, ${actorName('t')} from (
-          select t.*, octet_length(t.lines::text) as bytes,
-            sum(octet_length(t.lines::text)) over w as running,
-            lead(t.id) over w is not null as followed
-          from (
+        select *, ${actorName('t')} from ${untilFull(
+          `select *, octet_length(lines::text) as bytes from (
             select distinct on (t.id) * from (${source.text}) t
-            order by t.id desc limit ${limit}) t
-          window w as (order by t.id desc rows unbounded preceding)) t
-        where running - bytes < ${limits.pageBytesMax}
+            order by t.id desc limit ${limit}) t`,
+          'id desc',
+        )} t
         order by t.id desc) t`,
     values: [merchant, after ?? '~', locations],
   };
