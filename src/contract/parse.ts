@@ -99,14 +99,16 @@ function normalised(
   object: JsonObject,
   { isCreate }: { readonly isCreate: boolean },
 ): Record<string, unknown> {
-  const members = Object.entries(properties).flatMap(([name, schema]): [string, unknown][] => {
+  const meant: Record<string, unknown> = {};
+  for (const [name, schema] of Object.entries(properties)) {
     const value = object[name];
-    if (value === undefined && !isCreate) return [];
-    if (value === undefined || (value === null && isCreate))
-      return [[name, schema.default ?? null]];
-    return [[name, isLines(schema) ? lines(schema, value) : scalar(schema, value)]];
-  });
-  return Object.fromEntries(members);
+    if (value === undefined || (value === null && isCreate)) {
+      if (isCreate) meant[name] = schema.default ?? null;
+    } else {
+      meant[name] = isLines(schema) ? lines(schema, value) : scalar(schema, value);
+    }
+  }
+  return meant;
 }
 
 /** Whether it is a list of objects with members of their own. */

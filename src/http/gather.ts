@@ -65,11 +65,11 @@ export function gathererOf(endpoint: Endpoint): (request: FastifyRequest) => Gat
       ifMatch: isWriting ? read(() => ifMatchVersion(headers, isVersioned)) : undefined,
       body,
       query: isEmpty && !takesQuery ? {} : read(() => parser.parse(said(search))),
+      id: (request.params as { id?: string }).id ?? '',
+      requests: (sent && requestsOf(endpoint, sent)) ?? 1,
       ...(isWriting
         ? locationsIn(contract, sent)
         : { locationId: lookedUp(filter), locationIds: [] }),
-      id: (request.params as { id?: string }).id ?? '',
-      requests: (sent && requestsOf(endpoint, sent)) ?? 1,
     };
   };
 }

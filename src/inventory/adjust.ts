@@ -60,9 +60,14 @@ export function decideAdjustment(
     return refuse(fault('inventory_no_change', 'target_quantity', message, known));
   }
   const change = move(stock, write, place, {
-    ...{ product_id: body.product_id, location_id: body.location_id },
-    ...{ type: 'adjustment', reason: body.reason, quantity_after: target },
-    ...{ note: body.note, reference: body.reference, line: 1 },
+    product_id: body.product_id,
+    location_id: body.location_id,
+    type: 'adjustment',
+    reason: body.reason,
+    quantity_after: target,
+    note: body.note,
+    reference: body.reference,
+    line: 1,
   });
   return {
     kind: 'succeeded',
@@ -88,7 +93,6 @@ function refusalByProduct({ products }: Stock, body: Adjust): Refusal | undefine
 function rowOf(stock: CountedStock, { movement, level }: Movement): AdjustmentRow {
   const counted = stock.lastCounts.get(levelKey(level));
   return {
-    ...movement,
     level_quantity: level.quantity,
     level_sequence: level.sequence,
     level_last_movement_id: level.last_movement_id,
@@ -96,5 +100,6 @@ function rowOf(stock: CountedStock, { movement, level }: Movement): AdjustmentRo
     level_reserved: reservedOf(stock, level),
     level_counted_at: counted?.counted_at ?? null,
     level_counted_by: counted?.counted_by ?? null,
+    ...movement,
   };
 }

@@ -19,6 +19,10 @@ import {
 
 /** Locks and reads what deciding on these levels needs. */
 export function loadStock(pairs: readonly Pair[]): Load<Stock> {
+  return loadLevels(pairsOf(pairs));
+}
+
+function loadLevels(pairs: readonly Pair[]): Load<Stock> {
   return {
     statements: [
       shareLocations(pairs),
@@ -65,9 +69,10 @@ function stockOf(
 
 /** The same, and who counted these levels last. */
 export function loadCountedStock(pairs: readonly Pair[]): Load<CountedStock> {
-  const stock = loadStock(pairs);
+  const asked = pairsOf(pairs);
+  const stock = loadLevels(asked);
   return {
-    statements: [...stock.statements, findLastCounts(pairs)],
+    statements: [...stock.statements, findLastCounts(asked)],
     state(rows) {
       const counted = (rows[stock.statements.length] ?? []) as (Pair & LastCount)[];
       return {
@@ -83,9 +88,9 @@ export function saveMoved(changes: readonly Movement[]) {
   return [saveLevels(changes), saveMovements(changes)];
 }
 
-/** The levels that writes name. */
-function pairsOf(pairs: readonly Pair[]): object[] {
-  return pairs.map((pair) => ({
+/** The levels that writes name, each once. Statements that share them are sent one text. */
+function pairsOf(pairs: readonly Pair[]): Pair[] {
+  return [...new Map(pairs.map((pair) => [levelKey(pair), pair])).values()].map((pair) => ({
     product_id: lookupId(pair.product_id),
     location_id: lookupId(pair.location_id),
   }));
@@ -93,7 +98,7 @@ function pairsOf(pairs: readonly Pair[]): object[] {
 
 /** Each ID once: batches often name one location. */
 function idsOf(pairs: readonly Pair[], field: keyof Pair) {
-  return [...new Set(pairs.map((pair) => lookupId(pair[field])))].map((id) => ({ id }));
+  return [...new Set(pairs.map((pair) => pair[field]))].map((id) => ({ id }));
 }
 
 const asked = 'json_to_recordset($1) as a (merchant_id text, product_id text, location_id text)';
@@ -165,7 +170,7 @@ function createLevels(pairs: readonly Pair[]): SetStatement {
       join locations l on l.merchant_id = a.merchant_id and l.id = a.location_id
       order by p.merchant_id, p.id, l.id
       on conflict do nothing`,
-    records: pairsOf(pairs),
+    records: pairs,
   };
 }
 
@@ -177,7 +182,7 @@ function lockLevels(pairs: readonly Pair[]): SetStatement<LevelRow> {
       ${lockedLevels} where (v.merchant_id, v.product_id, v.location_id) in (
         select a.merchant_id, a.product_id, a.location_id from ${asked})
       ${inOrder}`,
-    records: pairsOf(pairs),
+    records: pairs,
   };
 }
 
@@ -235,7 +240,7 @@ function findReserved(pairs: readonly Pair[]): SetStatement<Pair & { quantity: s
       select a.merchant_id, a.product_id, a.location_id, reserved.quantity
       from ${asked}
       cross join lateral ${reservedNow} reserved (quantity)`,
-    records: pairsOf([...new Map(pairs.map((pair) => [levelKey(pair), pair])).values()]),
+    records: pairs,
   };
 }
 
@@ -265,7 +270,7 @@ function findLastCounts(pairs: readonly Pair[]): SetStatement<Pair & LastCount> 
         where c.merchant_id = a.merchant_id and c.location_id = a.location_id
           and c.product_id = a.product_id
         limit 1) c`,
-    records: pairsOf(pairs),
+    records: pairs,
   };
 }
 

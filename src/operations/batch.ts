@@ -60,7 +60,7 @@ async function transact(
   const { endpoint } = first;
   const loads = loadsOf(endpoint, writes);
   const asked = merged([...loads].map(([merchant, load]) => ({ merchant, ...load })));
-  const sent = asked.filter(({ records }) => records.length > 0);
+  const sent = asked.filter(({ count }) => count > 0);
   const opening = [begin, ...shorterWait(lockTimeout)];
   // What needs to know nothing is decided at once, and takes one round trip.
   const isOpen = sent.length > 0;
@@ -74,12 +74,12 @@ async function transact(
   const changed = decided.filter(({ operation }) => operation.position !== null);
   const locking = merchantsOf(changed);
   const saving = together(merchantsOf(decided), [
-    bindKeys(decided.map(({ operation }) => operation)),
+    asMerged(bindKeys(decided.map(({ operation }) => operation))),
     ...savesOf(endpoint, decided),
   ]);
   const results = await connection.send([
     ...(isOpen ? [] : opening),
-    ...(locking.length === 0 ? [] : [asStatement({ ...lockJournals, records: locking })]),
+    ...(locking.length === 0 ? [] : [{ ...lockJournals, values: [JSON.stringify(locking)] }]),
     saving,
     commit,
   ]);
@@ -89,7 +89,7 @@ async function transact(
   return decided.map(({ decision, operation }) => {
     const end = endOf.get(operation.merchant_id);
     if (end === undefined) throw new Error(`${operation.merchant_id} has no journal`);
-    const placed = { ...placedAt(operation, end), journal: end.id };
+    const placed = { journal: end.id, ...placedAt(operation, end) };
     return decision.kind === 'succeeded'
       ? { operation: placed, row: placedAt(decision.row, end) }
       : { operation: placed };
@@ -134,23 +134,57 @@ function loadsOf(
   return new Map(groups.map(([merchant, own]) => [merchant, endpoint.load(own)]));
 }
 
-/** The statements of all merchants, those of the same name as one. */
-function merged(
-  parts: readonly { merchant: MerchantId; statements: readonly SetStatement[] }[],
-): SetStatement[] {
-  const byName = new Map<string, SetStatement & { records: object[] }>();
-  for (const { merchant, statements } of parts) {
-    for (const { name, text, records } of statements) {
-      const one = byName.get(name) ?? { name, text, records: [] };
-      for (const record of records) one.records.push({ ...record, merchant_id: merchant });
-      byName.set(name, one);
-    }
-  }
-  return [...byName.values()];
+/** A statement with the records of several merchants. */
+interface Merged extends Omit<SetStatement, 'records'> {
+  readonly count: number;
+  /** As JSON. */
+  readonly records: string;
 }
 
-function asStatement({ name, text, records }: SetStatement): Statement {
-  return { name, text, values: [JSON.stringify(records)] };
+/**
+ * The statements of all merchants, those of the same name as one. What several statements are sent
+ * becomes a text once.
+ */
+function merged(
+  parts: readonly { merchant: MerchantId; statements: readonly SetStatement[] }[],
+): Merged[] {
+  const byName = new Map<
+    string,
+    Pick<Merged, 'name' | 'text'> & { parts: string[]; count: number }
+  >();
+  for (const { merchant, statements } of parts) {
+    const texts = new Map<readonly object[], string>();
+    for (const { name, text, records } of statements) {
+      const one = byName.get(name) ?? { name, text, parts: [], count: 0 };
+      byName.set(name, one);
+      if (records.length === 0) continue;
+      const sent = texts.get(records) ?? rowsAsText(merchant, records);
+      texts.set(records, sent);
+      one.parts.push(sent);
+      one.count += records.length;
+    }
+  }
+  return [...byName.values()].map(({ name, text, count, parts: sent }) => {
+    return { name, text, count, records: `[${sent.join(',')}]` };
+  });
+}
+
+function rowsAsText(merchant_id: MerchantId, records: readonly object[]): string {
+  const own = records.map((record) => {
+    const row = { merchant_id, ...record };
+    // Again, because no record may name another merchant.
+    row.merchant_id = merchant_id;
+    return row;
+  });
+  return JSON.stringify(own).slice(1, -1);
+}
+
+function asMerged({ name, text, records }: SetStatement): Merged {
+  return { name, text, count: records.length, records: JSON.stringify(records) };
+}
+
+function asStatement({ name, text, records }: Merged): Statement {
+  return { name, text, values: [records] };
 }
 
 function rowsByMerchant(result: Result | undefined): Map<string, unknown[]> {
@@ -170,7 +204,7 @@ interface Decided {
 }
 
 /** The statements that save what the writes change. */
-function savesOf(endpoint: AnyWriteEndpoint, decided: readonly Decided[]): SetStatement[] {
+function savesOf(endpoint: AnyWriteEndpoint, decided: readonly Decided[]): Merged[] {
   const succeeded = decided.flatMap(({ write: { merchant }, decision }) =>
     decision.kind === 'succeeded' ? [{ merchant, changes: decision.changes }] : [],
   );
@@ -186,7 +220,7 @@ function savesOf(endpoint: AnyWriteEndpoint, decided: readonly Decided[]): SetSt
  * extra trip is needed, and triggers look at the whole. It returns the ends of the journals that it
  * has counted positions from.
  */
-function together(merchants: readonly object[], parts: readonly SetStatement[]): Statement {
+function together(merchants: readonly object[], parts: readonly Merged[]): Statement {
   const saves = parts.map(
     ({ text }, index) => `saved_${index} as (${text.replaceAll('$1', `$${2 * index + 2}`)}
       returning 1)`,
@@ -200,10 +234,7 @@ function together(merchants: readonly object[], parts: readonly SetStatement[]):
       with journal as materialized (${journalEnds}), ${saves.join(', ')},
         checked as materialized (select ${checks.join(', ')}, ${waitForDisk})
       select j.* from journal j cross join checked`,
-    values: [
-      JSON.stringify(merchants),
-      ...parts.flatMap(({ records }) => [JSON.stringify(records), records.length]),
-    ],
+    values: [JSON.stringify(merchants), ...parts.flatMap(({ records, count }) => [records, count])],
   };
 }
 

@@ -91,10 +91,10 @@ export function bindKeys(operations: readonly Omit<Operation, 'journal'>[]): Set
       join journal j on j.merchant_id = s.merchant_id
       order by s.merchant_id, s.credential_id, s.type, s.key_hash`,
     records: operations.map((operation) => ({
+      fingerprint_version: fingerprintVersion,
       ...operation,
       key_hash: hex(operation.key_hash),
       fingerprint: hex(operation.fingerprint),
-      fingerprint_version: fingerprintVersion,
     })),
   };
 }
