@@ -70,6 +70,16 @@ export function adjustment(product: string): RequestTemplate {
   return { method: 'POST', path: '/api/v1/inventory/adjustments', body, key, answer: 'movement' };
 }
 
+/** Of one, from the outside, so that there is always enough. */
+function receipt(product: string): RequestTemplate {
+  const body = JSON.stringify({
+    to_location_id: '{location}',
+    reason: 'receipt',
+    lines: [{ product_id: product, quantity: '1' }],
+  });
+  return { method: 'POST', path: '/api/v1/inventory/transfers', body, key, answer: 'other' };
+}
+
 /** Of one, until it is released: what is on hand is more. */
 function reservation(product: string): RequestTemplate {
   const body = JSON.stringify({
@@ -149,6 +159,11 @@ export async function casesOfOne({ served, raw }: Pair): Promise<Case[]> {
       products: fewLevels,
     }),
     one('adjust-one', 'adjust, one level', adjustOne(raw)),
+    one('transfer', 'transfer one line', { request: receipt('{prefix}{product}') }),
+    one('transfer-one', 'transfer one line, one level', {
+      request: receipt(`{prefix}${hotProduct({ productPrefix: '' })}`),
+      ...rawOfOne(raw),
+    }),
     one('reserve', 'reserve, behind adjustments', reserving),
     one('create-customer', 'create customer', {
       request: customer,
@@ -275,9 +290,16 @@ function adjustSpread(raw: MerchantGroup, levels: number): Part {
 }
 
 function adjustOne(raw: MerchantGroup): Part {
-  const { id: merchant, credential, location } = single(raw);
   return {
     request: adjustment(`{prefix}${hotProduct({ productPrefix: '' })}`),
+    ...rawOfOne(raw),
+  };
+}
+
+/** The database alone, with a transaction for each: an adjustment, which is less than a transfer. */
+function rawOfOne(raw: MerchantGroup): Pick<Part, 'raw'> {
+  const { id: merchant, credential, location } = single(raw);
+  return {
     raw: {
       text: 'select bench_adjust(:merchant, :credential, :location, :product)',
       constants: { merchant, credential, location, product: hotProduct(raw) },

@@ -174,7 +174,8 @@ async function judged<Result>(
   const ids = groups.flatMap((group) => group.merchants.map(({ id }) => id));
   const count = async () => {
     const { rows } = await owner.query<{ count: number }>(
-      'select count(*)::int as count from inventory_movements where merchant_id = any ($1)',
+      `select count(*)::int as count from inventory_movements
+       where merchant_id = any ($1) and type = 'adjustment'`,
       [ids],
     );
     return rows[0]?.count ?? 0;
