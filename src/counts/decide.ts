@@ -228,9 +228,14 @@ function carryOut(
   if (after !== before) {
     movements.push(
       move(ground, write, place, {
-        ...{ product_id, location_id: body.location_id },
-        ...{ type: 'count', reason: 'stock_count', quantity_after: after },
-        ...{ note: body.note, reference: body.reference, line: movements.length + 1 },
+        product_id,
+        location_id: body.location_id,
+        type: 'count',
+        reason: 'stock_count',
+        quantity_after: after,
+        note: body.note,
+        reference: body.reference,
+        line: movements.length + 1,
       }),
     );
   }

@@ -184,9 +184,14 @@ function takeOut(
   const { reason, note, reference } = write.body;
   const before = quantityOf(stock, { product_id, location_id });
   return move(stock, write, place, {
-    ...{ product_id, location_id, type: 'fulfilment', reason, line },
+    product_id,
+    location_id,
+    type: 'fulfilment',
+    reason,
     quantity_after: subtract(before, quantity),
-    ...{ note: note ?? row.note, reference: reference ?? row.reference },
+    note: note ?? row.note,
+    reference: reference ?? row.reference,
+    line,
   });
 }
 

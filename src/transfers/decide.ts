@@ -179,9 +179,14 @@ function carryOut(
     if (location_id === null || moved === zero) return null;
     const before = quantityOf(stock, { product_id, location_id });
     const change = move(stock, write, place, {
-      ...{ product_id, location_id, type, reason: body.reason },
+      product_id,
+      location_id,
+      type,
+      reason: body.reason,
       quantity_after: type === 'transfer_in' ? add(before, moved) : subtract(before, moved),
-      ...{ note: body.note, reference: body.reference, line: movements.length + 1 },
+      note: body.note,
+      reference: body.reference,
+      line: movements.length + 1,
     });
     movements.push(change);
     return change.movement.id;

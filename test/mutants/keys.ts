@@ -160,9 +160,9 @@ export const keyMutants: readonly Mutant[] = [
     edits: [
       {
         file: batch,
-        from: 'bindKeys(decided.map(({ operation }) => operation)),',
+        from: 'bindKeys(decided.map(({ operation }) => operation))),',
         to: `bindKeys(decided.map(({ operation }) => operation)
-      .filter(({ status }) => status === 'succeeded')),`,
+      .filter(({ status }) => status === 'succeeded'))),`,
       },
     ],
     suites: [idempotency],

@@ -12,8 +12,8 @@ export const reservationMutants: readonly Mutant[] = [
     edits: [
       {
         file: decide,
-        from: 'const there = availableOf(stock, { product_id, location_id });',
-        to: 'const there = quantityOf(stock, { product_id, location_id });',
+        from: 'availableOf(stock, { product_id, location_id }),',
+        to: 'quantityOf(stock, { product_id, location_id }),',
       },
     ],
     suites: [own],
