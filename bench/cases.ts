@@ -146,12 +146,47 @@ function caseOf(
 
 /** The cases of one merchant that has nothing but its own rows. */
 export async function casesOfOne({ served, raw }: Pair): Promise<Case[]> {
+  const one = (name: string, title: string, part: Part) =>
+    caseOf(name, title, [{ ...part, weight: 1 }], served);
+  const { products, levels, levelsAsOf, ...reads } = await readsOf({ served, raw });
+  const { movements, product, movement } = reads;
+  return [
+    ...writesOfOne({ served, raw }),
+    one('list-products', 'list 50 products', products),
+    ...(['br', 'gzip'] as const).map((coding) => {
+      const request = { ...products.request, coding };
+      return one(`list-products-${coding}`, `list 50 products, ${coding}`, { request });
+    }),
+    one('list-levels', 'list 50 levels', levels),
+    one('list-levels-as-of', 'list 50 levels as of a moment', levelsAsOf),
+    one('filter-levels', 'levels of 100 products', await filteredLevels(raw)),
+    one('list-movements', 'list 50 movements, newest first', movements),
+    ...hundreds.map(([name, title, path]) => one(name, title, { request: get(path) })),
+    one('get-product', 'get product', product),
+    one('get-movement', 'get movement', movement),
+    caseOf(
+      'mixed',
+      'mixed: 80 % reads',
+      [
+        { ...adjustSpread(raw, raw.products), weight: 4 },
+        { ...product, weight: 6 },
+        { ...movement, weight: 2 },
+        { ...products, weight: 3 },
+        { ...levels, weight: 3 },
+        { ...movements, weight: 2 },
+      ],
+      served,
+    ),
+    one('bare-route', 'bare route, as large as a product', { request: get('/products/any') }),
+    one('bare-list', 'bare server, list 50 products', { request: get('/products') }),
+  ];
+}
+
+function writesOfOne({ served, raw }: Pair): Case[] {
   const one = (name: string, title: string, part: Part, group = served) =>
     caseOf(name, title, [{ ...part, weight: 1 }], group);
   const { id: merchant, credential } = single(raw);
   const spread = adjustSpread(raw, raw.products);
-  const { products, levels, levelsAsOf, ...reads } = await readsOf({ served, raw });
-  const { movements, product, movement } = reads;
   return [
     one('adjust-spread', `adjust, ${raw.products.toLocaleString('en')} levels`, spread),
     one('adjust-64', `adjust, ${fewLevels} levels`, adjustSpread(raw, fewLevels), {
@@ -181,33 +216,6 @@ export async function casesOfOne({ served, raw }: Pair): Promise<Case[]> {
         numbers: { n: Math.min(raw.products, usedKeysMax) },
       },
     }),
-    one('list-products', 'list 50 products', products),
-    ...(['br', 'gzip'] as const).map((coding) => {
-      const request = { ...products.request, coding };
-      return one(`list-products-${coding}`, `list 50 products, ${coding}`, { request });
-    }),
-    one('list-levels', 'list 50 levels', levels),
-    one('list-levels-as-of', 'list 50 levels as of a moment', levelsAsOf),
-    one('filter-levels', 'levels of 100 products', await filteredLevels(raw)),
-    one('list-movements', 'list 50 movements, newest first', movements),
-    ...hundreds.map(([name, title, path]) => one(name, title, { request: get(path) })),
-    one('get-product', 'get product', product),
-    one('get-movement', 'get movement', movement),
-    caseOf(
-      'mixed',
-      'mixed: 80 % reads',
-      [
-        { ...spread, weight: 4 },
-        { ...product, weight: 6 },
-        { ...movement, weight: 2 },
-        { ...products, weight: 3 },
-        { ...levels, weight: 3 },
-        { ...movements, weight: 2 },
-      ],
-      served,
-    ),
-    one('bare-route', 'bare route, as large as a product', { request: get('/products/any') }),
-    one('bare-list', 'bare server, list 50 products', { request: get('/products') }),
   ];
 }
 
@@ -296,7 +304,7 @@ function adjustOne(raw: MerchantGroup): Part {
   };
 }
 
-/** The database alone, with a transaction for each: an adjustment, which is less than a transfer. */
+/** The database alone: a transaction for each adjustment, which is less than a transfer. */
 function rawOfOne(raw: MerchantGroup): Pick<Part, 'raw'> {
   const { id: merchant, credential, location } = single(raw);
   return {

@@ -9,7 +9,8 @@ const pages = 'src/events/pages.ts';
 const asOf = 'src/inventory/as-of-store.ts';
 
 const lock =
-  '    ...(locking.length === 0 ? [] : [{ ...lockJournals, values: [JSON.stringify(locking)] }]),\n';
+  '    ...(locking.length === 0 ? [] : ' +
+  '[{ ...lockJournals, values: [JSON.stringify(locking)] }]),\n';
 
 export const journalMutants: readonly Mutant[] = [
   {
