@@ -22,7 +22,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'together',
-          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+          include: ['src/**/*.test.ts', 'sdk/*.test.ts', 'test/**/*.test.ts'],
           exclude: [...isolated, ...alone],
           // Importing the service takes 1.4 s of processor time, for each file but the first of a
           // process that serves many.

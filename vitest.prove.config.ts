@@ -6,7 +6,7 @@ import { defineConfig } from 'vitest/config';
 // with a sample of what there is to try. Some measure time or take the whole machine: one file at a
 // time.
 
-const files = ['src', 'test'].flatMap((folder) =>
+const files = ['src', 'sdk', 'test'].flatMap((folder) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
 );
 const isSampled = (path: string) =>

@@ -1,7 +1,7 @@
 // Writes the files that are made from others: openapi.json and docs/integrate/errors.md from the
-// contracts and the problem table, db/schema.sql from the migrations, the settings in
-// docs/operate/run.md. The drift test calls the same functions and compares, so a file that was
-// edited by hand, or not generated again, fails the suite.
+// contracts and the problem table, sdk/operations.ts from that document, db/schema.sql from the
+// migrations, the settings in docs/operate/run.md. The drift test calls the same functions and
+// compares, so a file that was edited by hand, or not generated again, fails the suite.
 
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,12 +14,14 @@ import { errorsMarkdown } from '../src/http/document/errors-page.ts';
 import { documentText, openApiDocument } from '../src/http/document/openapi.ts';
 import { programVersion } from '../src/http/sites.ts';
 import { startPrivateServer } from '../src/postgres/server.ts';
+import { clientSource } from './client.ts';
 import { schemaSnapshot } from './schema.ts';
 
 /** Each generated file, by its path in the repository. `migratedUrl` is a database to read. */
 export const generators: Readonly<Record<string, (migratedUrl: string) => Promise<string>>> = {
   'openapi.json': async () => documentText(openApiDocument(endpoints, programVersion())),
   'docs/integrate/errors.md': async () => errorsMarkdown(),
+  'sdk/operations.ts': async () => clientSource(openApiDocument(endpoints, programVersion())),
   'db/schema.sql': schemaSnapshot,
   'docs/operate/run.md': withSettings,
 };

@@ -23,6 +23,16 @@ interface Exception {
 
 const exceptions: readonly Exception[] = [
   {
+    rule: 'file-length',
+    file: 'sdk/operations.ts',
+    reason: 'generated from the document: types of all that it describes, and the list of routes',
+  },
+  {
+    rule: 'no-barrels',
+    file: 'sdk/main.ts',
+    reason: 'a package has one entry, and its parts have files of their own',
+  },
+  {
     rule: 'sql-home',
     file: 'src/operations/keys.ts',
     reason: "the write path's own statements: they bind keys, for every domain alike",

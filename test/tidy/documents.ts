@@ -46,7 +46,7 @@ interface NamedPath {
   readonly candidates: readonly string[];
 }
 
-const rootFolders = 'src|test|db|deploy|docs|bin|bench|scripts|\\.ci';
+const rootFolders = 'src|sdk|test|db|deploy|docs|bin|bench|scripts|\\.ci';
 
 function pathsIn(line: string, file: SourceFile, tree: Tree): NamedPath[] {
   const folder = posix.dirname(file.path);

@@ -257,8 +257,37 @@ const pureCore: Rule = {
   allows: [{ 'src/core/a.ts': "import Type from 'typebox';", 'src/cli/a.ts': "import 'node:fs';" }],
 };
 
+/** Browsers load the client: only what has a file as its subject may know one. */
+const client: Rule = {
+  id: 'client-alone',
+  name: 'the client imports nothing but itself, and nothing imports it but tests and measurements',
+  remedy: 'it runs in browsers, and the service runs without it: write what it needs in sdk/',
+  check(file) {
+    const isClient = file.path.startsWith('sdk/') && !file.isTest;
+    return importsOf(file).flatMap(({ line, specifier, target }) => {
+      const isInside = target?.startsWith('sdk/') === true;
+      const isModuleOfNode = file.path === 'sdk/file-store.ts' && specifier.startsWith('node:');
+      const isWrong = isClient ? !isInside && !isModuleOfNode : isInside && file.isService;
+      return isWrong ? [finding(file, line, specifier)] : [];
+    });
+  },
+  refuses: [
+    { files: { 'sdk/a.ts': "\nimport '../src/core/id.ts';" }, at: ['sdk/a.ts:2'] },
+    {
+      files: { 'sdk/a.ts': "import 'undici';\nimport 'node:fs';" },
+      at: ['sdk/a.ts:1', 'sdk/a.ts:2'],
+    },
+    { files: { 'src/cli/a.ts': "import '../../sdk/main.ts';" }, at: ['src/cli/a.ts:1'] },
+  ],
+  allows: [
+    { 'sdk/a.ts': "import './b.ts';", 'sdk/file-store.ts': "import 'node:fs';" },
+    { 'sdk/a.test.ts': "import '../test/kit/api.ts';", 'bench/a.ts': "import '../sdk/main.ts';" },
+  ],
+};
+
 export const importRules: readonly Rule[] = [
   table,
+  client,
   folderLine,
   noCycles,
   noClimbing,

@@ -133,7 +133,8 @@ const header: Rule = {
   name: `a source file begins with 1 to ${headerLines} lines of comment and an empty line`,
   remedy: 'say why it exists and what must stay true',
   check(file) {
-    if (!file.isCode || file.isTest || !/^(src|test|bench|scripts)\//.test(file.path)) return [];
+    if (!file.isCode || file.isTest || !/^(src|sdk|test|bench|scripts)\//.test(file.path))
+      return [];
     const lines = file.lines[0]?.startsWith('#!') ? file.lines.slice(1) : file.lines;
     const length = lines.findIndex((line) => !/^\/\/ +\S/.test(line));
     const isHeader = length >= 1 && length <= headerLines && lines[length] === '';

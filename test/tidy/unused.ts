@@ -4,8 +4,8 @@ import { posix } from 'node:path';
 import { importsOf, type Node, nameOf, nodesOf, type SourceFile } from '../kit/source.ts';
 import { type Finding, finding, type Rule, type Tree } from './rule.ts';
 
-/** `bin/tallybook.js` calls it in its compiled form, whose path says nothing of this file. */
-const calledFromOutside = ['src/cli/main.ts'];
+/** `bin/tallybook.js` and who installs the client call these in their compiled form. */
+const calledFromOutside = ['src/cli/main.ts', 'sdk/main.ts'];
 
 /** TypeScript reads these by itself. */
 const readByCompiler = (name: string) => name.startsWith('@types/');

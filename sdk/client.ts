@@ -1,0 +1,28 @@
+// The client: the operations of the interface over one transport.
+
+import { operationsOver } from './call.ts';
+import { type ClientCredentials, tokensOf } from './client-credentials.ts';
+import type { Operations } from './operations.ts';
+import type { ClientOptions } from './options.ts';
+import { Transport } from './transport.ts';
+
+/** The operations come from a list: TypeScript cannot see that a class has them. */
+const WithOperations = class {
+  constructor(transport: Transport) {
+    Object.assign(this, operationsOver(transport));
+  }
+} as new (
+  transport: Transport,
+) => Operations;
+
+export class Tallybook extends WithOperations {
+  constructor(options: ClientOptions) {
+    super(new Transport(options));
+  }
+
+  /** As an application that acts for itself: tokens are made and replaced as needed. */
+  static withClientCredentials(credentials: ClientCredentials): Tallybook {
+    const { baseUrl, budgetMs } = credentials;
+    return new Tallybook({ baseUrl, budgetMs, token: tokensOf(credentials) });
+  }
+}

@@ -1,0 +1,8 @@
+// What the package exports.
+
+export { Tallybook } from './client.ts';
+export type { ClientCredentials } from './client-credentials.ts';
+export * from './errors.ts';
+export type * from './operations.ts';
+export type * from './options.ts';
+export type { Page, Pages, Result } from './result.ts';
