@@ -952,8 +952,16 @@ export interface StockItem {
   };
   /** What is on hand there: 0 where it never moved. */
   quantity: string;
+  /** How much of it is put aside by reservations, now. Null as of a moment. */
+  reserved_quantity: string | null;
+  /** What is on hand and not put aside; below 0 when that is less. */
+  available_quantity: string | null;
   /** When that changed last; null where it never moved. */
   updated_at: string | null;
+  /** When its last count was recorded; null: never. Null as of a moment. */
+  counted_at: string | null;
+  /** The credential that recorded that count. */
+  counted_by: string | null;
 }
 
 /** A receiver of events. */
@@ -1441,12 +1449,12 @@ export interface InventoryLevelsListQuery {
   /** Only levels that changed at or after this. Not with `as_of` or `as_of_position`. */
   updated_after?: string | undefined;
   /**
-   * The levels after the operation at this place in the journal. Needs `journal`, unless
-   * 0.
+   * What was there after the operation at this place in the journal. Needs `journal`,
+   * unless 0.
    */
   as_of_position?: string | undefined;
   /**
-   * The levels at this time, at least 5 seconds ago; or `now`: at the end of the
+   * What was there at this time, at least 5 seconds ago; or `now`: at the end of the
    * journal, as it is when the first page is asked for.
    */
   as_of?: string | undefined;
@@ -1460,12 +1468,12 @@ export interface InventoryLevelsListQuery {
 
 export interface ProductsLevelsListQuery {
   /**
-   * The levels after the operation at this place in the journal. Needs `journal`, unless
-   * 0.
+   * What was there after the operation at this place in the journal. Needs `journal`,
+   * unless 0.
    */
   as_of_position?: string | undefined;
   /**
-   * The levels at this time, at least 5 seconds ago; or `now`: at the end of the
+   * What was there at this time, at least 5 seconds ago; or `now`: at the end of the
    * journal, as it is when the first page is asked for.
    */
   as_of?: string | undefined;
@@ -1649,6 +1657,18 @@ export interface StockListQuery {
   sort?: 'name' | 'sku' | undefined;
   /** Only with this status: `active`, unless told. */
   status?: 'active' | 'archived' | undefined;
+  /**
+   * What was there after the operation at this place in the journal. Needs `journal`,
+   * unless 0.
+   */
+  as_of_position?: string | undefined;
+  /**
+   * What was there at this time, at least 5 seconds ago; or `now`: at the end of the
+   * journal, as it is when the first page is asked for.
+   */
+  as_of?: string | undefined;
+  /** The journal of that position, as it came with it. Another one is refused. */
+  journal?: string | undefined;
   /** How many to return at most. It may change between pages. */
   limit?: number | undefined;
   /** meta.next_cursor of the page before, with the same filters. */
@@ -2076,7 +2096,7 @@ export interface Operations {
   };
   readonly stock: {
     /** List products with what is on hand */
-    list(query: StockListQuery, options?: CallOptions): Pages<StockItem, PageMeta>;
+    list(query: StockListQuery, options?: CallOptions): Pages<StockItem, LevelPageMeta>;
   };
   readonly batches: {
     /** Send many writes in one request */

@@ -99,7 +99,7 @@ function pathsOf({
       `product_id=${products[0]}`,
       `updated_after=${past}`,
     ],
-    [`/stock?location_id=${locations[0]}`]: ['q=product', 'sort=sku', 'sort=name'],
+    [`/stock?location_id=${locations[0]}`]: ['q=product', 'sort=sku', 'sort=name', 'as_of=now'],
     [`/inventory/daily?location_id=${locations[0]}&product_id=${products[0]}&${days()}`]: [],
     '/inventory/movements': [
       ...['order=asc', 'reason=correction', `recorded_after=${past}`],
@@ -154,7 +154,7 @@ function mirrored(value: unknown, name = '', marked: readonly string[] = []): un
   if (name === 'journal') return mirrorJournal;
   if (name === 'name') return `Mirror ${value}`;
   if (name === 'request_id') return `req_${'0'.repeat(26)}`;
-  return marked.includes(name) ? String(Number(value) + 2) : value;
+  return value !== null && marked.includes(name) ? String(Number(value) + 2) : value;
 }
 
 /** The quantities of a level, and of a movement: the first of a level moved two more. */
@@ -165,7 +165,7 @@ function markedIn(value: object): string[] {
     return value.reason === 'correction' ? ['quantity_in'] : [];
   }
   if ('barcode' in value && 'updated_at' in value && 'quantity' in value) {
-    return value.updated_at === null ? [] : ['quantity'];
+    return value.updated_at === null ? [] : ['quantity', 'available_quantity'];
   }
   if (!('sequence' in value)) return [];
   return ['quantity_after', value.sequence === 1 ? 'quantity_delta' : 'quantity_before'];

@@ -7,25 +7,40 @@ import { limits } from '../core/limits.ts';
 import type { GrantedLocationId, MerchantId } from '../core/principal.ts';
 import type { Statement } from '../core/statement.ts';
 import { journalOfMerchant } from '../journal/store.ts';
+import type { SeenJournal, WalkAsOf } from './as-of.ts';
 import type { LevelRow } from './ledger.ts';
 import { levelNames, type VisibleLocations } from './read-store.ts';
 
-/** A page, with the journal as it is when the page is read. */
-export interface LevelsAsOf extends ByColumn<Omit<LevelRow, 'first_position'>> {
-  readonly journal: string;
-  /** The last position. */
-  readonly last: number;
-  /** The key of the last level that was looked at, when the page ends there. */
-  readonly looked_to: string | null;
-}
+type LevelsAsOf = ByColumn<Omit<LevelRow, 'first_position'>> & SeenJournal;
 
-interface Walk {
+interface Walk extends WalkAsOf {
   readonly merchant: MerchantId;
-  /** Undefined: the end of the journal. */
-  readonly position: string | undefined;
-  readonly after: string | undefined;
   readonly limit: number;
 }
+
+/** The last position of the journal and its name, and the moment that `parameter` names: parts. */
+export const momentAt = (parameter: string): string => `
+  journal as materialized (${journalOfMerchant}),
+  moment as materialized (
+    select p.position, o.created_at as time
+    from (select coalesce(${parameter}::bigint, last) as position from journal) p
+    left join lateral (
+      select created_at from operations
+      where merchant_id = $1 and position = p.position limit 1) o on true)`;
+
+/**
+ * The last movement of a level `v` up to `moment`, as a part of statements; none when the level has
+ * not moved since, and is as it is now. The last row up to there in the order of an index.
+ */
+export const movementAtMoment = `(
+  select * from inventory_movements m
+  where v.updated_at >= (select time from moment)
+    and (m.merchant_id, m.product_id, m.location_id, m.position, m.line)
+      <= (v.merchant_id, v.product_id, v.location_id, (select position from moment),
+        2147483647)
+  order by m.merchant_id desc, m.product_id desc, m.location_id desc, m.position desc,
+    m.line desc
+  limit 1)`;
 
 /** The levels at one location by product. */
 export function listLevelsAsOf(
@@ -80,13 +95,7 @@ function levelsAsOf(
   return {
     name: `${name}_${only === null ? '' : 'some_'}${limit}`,
     text: `
-      with journal as materialized (${journalOfMerchant}),
-        moment as materialized (
-          select p.position, o.created_at as time
-          from (select coalesce($2::bigint, last) as position from journal) p
-          left join lateral (
-            select created_at from operations
-            where merchant_id = $1 and position = p.position limit 1) o on true)
+      with ${momentAt('$2')}
       select ${shown}, journal.id as journal, journal.last,
         case when shown.rows < ${limit}
           then (select v.${key} ${walked} offset ${looks - 1} limit 1) end as looked_to
@@ -101,15 +110,7 @@ function levelsAsOf(
             select * from (select v.* ${walked} limit ${looks}) v
             where v.first_position <= (select position from moment)
             order by v.${key} limit ${limit}) v
-          left join lateral (
-            select * from inventory_movements m
-            where v.updated_at >= (select time from moment)
-              and (m.merchant_id, m.product_id, m.location_id, m.position, m.line)
-                <= (v.merchant_id, v.product_id, v.location_id, (select position from moment),
-                  2147483647)
-            order by m.merchant_id desc, m.product_id desc, m.location_id desc, m.position desc,
-              m.line desc
-            limit 1) m on true
+          left join lateral ${movementAtMoment} m on true
           order by v.${key}) page) shown`,
     values: [merchant, position ?? null, after ?? '', id, ...(only === null ? [] : [only])],
   };

@@ -1,15 +1,13 @@
 // Levels as of a moment: which position of the journal a query means, and how all pages of one walk
 // show the same. The cursor of such a walk holds the position, with the journal that it is of.
 
-import { rowsOf } from '../contract/columns.ts';
+import { type ByColumn, rowsOf } from '../contract/columns.ts';
 import { type Page, type PageRequest, takePage } from '../contract/page.ts';
 import type { MerchantId } from '../core/principal.ts';
 import { type Detail, Problem } from '../core/problem.ts';
 import type { Reader, Statement } from '../core/statement.ts';
-import { mismatch, requireKnown } from '../journal/known.ts';
+import { journalOf, mismatch, requireKnown } from '../journal/known.ts';
 import { hasSettled, lastPositionAt } from '../journal/store.ts';
-import type { LevelsAsOf } from './as-of-store.ts';
-import type { LevelRow } from './ledger.ts';
 
 /** What a query says of the moment. */
 export interface MomentQuery {
@@ -19,7 +17,21 @@ export interface MomentQuery {
   readonly updated_after?: string;
 }
 
-type ShownLevel = Omit<LevelRow, 'first_position'>;
+/** What the statement of a page says beside its rows: the journal as it is when it is read. */
+export interface SeenJournal {
+  readonly journal: string;
+  /** The last position. */
+  readonly last: number;
+  /** The key of the last row that was looked at, when the page ends there. */
+  readonly looked_to?: string | null;
+}
+
+/** Where a walk goes on, and the moment that it shows. */
+export interface WalkAsOf {
+  /** Undefined: the end of the journal. */
+  readonly position: string | undefined;
+  readonly after: string | undefined;
+}
 
 export const isAsOf = ({ as_of, as_of_position }: MomentQuery): boolean =>
   as_of !== undefined || as_of_position !== undefined;
@@ -41,19 +53,16 @@ export function momentFaults(query: MomentQuery): Detail[] {
 }
 
 /**
- * A page of levels as of the moment that the query means, or that the cursor holds. The journal is
+ * A page of what is as of the moment that the query means, or that the cursor holds. The journal is
  * read by the statement of the page, which spares a query of its own.
  * @throws Problem invalid_parameter, missing_parameter or journal_mismatch
  */
-export async function pageAsOf<Item>(
+export async function pageAsOf<Row extends object, Item>(
   reader: Reader,
   merchant: MerchantId,
   { query, page }: { readonly query: MomentQuery; readonly page: PageRequest },
-  statementOf: (walk: {
-    readonly position: string | undefined;
-    readonly after: string | undefined;
-  }) => Statement<LevelsAsOf>,
-  { key, present }: { key: 'product_id' | 'location_id'; present: (row: ShownLevel) => Item },
+  statementOf: (walk: WalkAsOf) => Statement<ByColumn<Row> & SeenJournal>,
+  { key, present }: { key: (row: Row) => string; present: (row: Row) => Item },
 ): Promise<Page<Item>> {
   const reached = page.after === undefined ? undefined : openWalk(page.after);
   const position = reached?.position ?? (await positionOf(reader, merchant, query));
@@ -67,14 +76,24 @@ export async function pageAsOf<Item>(
   const named = { parameter: 'as_of_position', position: as_of_position, journal };
   requireKnown({ id, last }, named);
   const shown = position ?? String(last);
-  const rows = rowsOf<ShownLevel>([columns]);
-  const { items, next } = takePage(rows, page, (row) => row[key], present);
-  const end = next ?? looked_to;
+  const rows = rowsOf<Row>([columns as unknown as ByColumn<Row>]);
+  const { items, next } = takePage(rows, page, key, present);
+  const end = next ?? looked_to ?? undefined;
   return {
     items,
-    next: end === null ? undefined : `${shown}.${id}.${end}`,
+    next: end === undefined ? undefined : `${shown}.${id}.${end}`,
     meta: { as_of_position: shown, journal: id },
   };
+}
+
+/** Who names a journal learns that a restore has renewed it, also without a position. */
+export async function requireJournal(
+  reader: Reader,
+  merchant: MerchantId,
+  { journal }: MomentQuery,
+): Promise<void> {
+  if (journal === undefined) return;
+  await journalOf(reader, merchant, { parameter: 'as_of_position', position: undefined, journal });
 }
 
 function openWalk(cursor: string) {

@@ -216,16 +216,16 @@ const Adjustment = Type.Object(
   { $id: 'InventoryAdjustment', description: 'The movement, with the level as it is now.' },
 );
 
-const asOf = {
+export const asOf = {
   as_of_position: Type.Optional(
     Position(
-      'The levels after the operation at this place in the journal. Needs `journal`, unless 0.',
+      'What was there after the operation at this place in the journal. Needs `journal`, unless 0.',
     ),
   ),
   as_of: Type.Optional(
     Moment(
-      'The levels at this time, at least 5 seconds ago; or `now`: at the end of the journal, as ' +
-        'it is when the first page is asked for.',
+      'What was there at this time, at least 5 seconds ago; or `now`: at the end of the journal, ' +
+        'as it is when the first page is asked for.',
     ),
   ),
   journal: Type.Optional(
@@ -238,7 +238,7 @@ const asOfText =
   '`meta.as_of_position` and `meta.journal` name, whatever is written meanwhile. A page may then ' +
   'have fewer levels than `limit`, or none, and a cursor.';
 
-const asOfMeta = {
+export const asOfMeta = {
   name: 'LevelPageMeta',
   members: {
     as_of_position: Type.Optional(Position('The levels are those after this operation.')),

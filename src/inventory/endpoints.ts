@@ -16,7 +16,7 @@ import { journalOf } from '../journal/known.ts';
 import { lastPositionAt } from '../journal/store.ts';
 import { productExists } from '../products/store.ts';
 import { type AdjustmentRow, type CountedStock, decideAdjustment } from './adjust.ts';
-import { isAsOf, type MomentQuery, momentFaults, pageAsOf } from './as-of.ts';
+import { isAsOf, momentFaults, pageAsOf, requireJournal } from './as-of.ts';
 import { listLevelsAsOf, listProductLevelsAsOf } from './as-of-store.ts';
 import * as contract from './contract.ts';
 import type { LastCount, LevelRow, Movement, MovementRow } from './ledger.ts';
@@ -109,7 +109,7 @@ const listLevels: CollectionEndpoint<typeof contract.listLevels> = {
         merchant,
         { query, page },
         (to) => listLevelsAsOf({ ...walk, ...to }),
-        { key: 'product_id', present: presentLevel },
+        { key: (row) => row.product_id, present: presentLevel },
       );
     }
     await requireJournal(reader, merchant, query);
@@ -123,7 +123,7 @@ const listLevels: CollectionEndpoint<typeof contract.listLevels> = {
         limit: fetchSize(page),
       }),
     );
-    const rows = read.levelsOf(answer, 'product_id');
+    const rows = read.countedRows(answer, (row) => row.product_id);
     return takePage(rows, page, (row) => row.product_id, presentLevel);
   },
 };
@@ -144,23 +144,17 @@ const listProductLevels: CollectionEndpoint<typeof contract.listProductLevels> =
         merchant,
         { query, page },
         (to) => listProductLevelsAsOf({ ...walk, ...to }),
-        { key: 'location_id', present: presentLevel },
+        { key: (row) => row.location_id, present: presentLevel },
       );
     }
     await requireJournal(reader, merchant, query);
     const answer = await reader.query(
       read.listProductLevels({ merchant, product: id, locations, after: page.after, limit }),
     );
-    const rows = read.levelsOf(answer, 'location_id');
+    const rows = read.countedRows(answer, (row) => row.location_id);
     return takePage(rows, page, (row) => row.location_id, presentLevel);
   },
 };
-
-/** Who names a journal learns that a restore has renewed it, also without a position. */
-async function requireJournal(reader: Reader, merchant: MerchantId, { journal }: MomentQuery) {
-  if (journal === undefined) return;
-  await journalOf(reader, merchant, { parameter: 'as_of_position', position: undefined, journal });
-}
 
 export const inventoryEndpoints: readonly Endpoint[] = [
   listLevels,
@@ -229,7 +223,7 @@ function presentLevel(row: ShownLevel): DataOf<typeof contract.listLevels> {
 }
 
 /** What of it is put aside, and what is not. */
-function shareOf(quantity: Quantity, reserved: string | null | undefined) {
+export function shareOf(quantity: Quantity, reserved: string | null | undefined) {
   if (reserved === undefined) return { reserved_quantity: null, available_quantity: null };
   if (reserved === null) return { reserved_quantity: zero, available_quantity: quantity };
   const aside = canonicalQuantity(reserved);

@@ -53,34 +53,35 @@ export const levelNames = [
 ];
 
 /** Of a read. */
-const now = 'now as (select statement_timestamp() as moment)';
+export const now = 'now as (select statement_timestamp() as moment)';
 
 type ListedRow = Omit<LevelRow, 'first_position'> & { readonly reserved: string | null };
 
-export type ListedLevel = ListedRow & LastCount;
-
 /** Who counted the levels of a page last, and when, by the key of the page. */
-interface LevelPage extends ByColumn<ListedRow> {
+export interface PageCounts {
   readonly counts: Readonly<Record<string, readonly [at: string, by: string]>> | null;
 }
+
+type LevelPage = ByColumn<ListedRow> & PageCounts;
 
 /**
  * The same as a column of a page `v`. Only what was counted is there, sought for the page at once:
  * a join that looked for each level, and two columns of nulls, took a third more of the database's
  * time.
  */
-const countsBy = (key: 'product_id' | 'location_id', folder: string) => `(
+export const countsBy = (key: 'product_id' | 'location_id', folder: string) => `(
     select json_object_agg(c.${key}, json_build_array(c.counted_at, c.credential_id))
     from inventory_last_counts c
     where c.merchant_id = $1 and ${folder} and c.${key} = any (array_agg(v.${key}))) as counts`;
 
-export function levelsOf(
-  answer: readonly LevelPage[],
-  key: 'product_id' | 'location_id',
-): ListedLevel[] {
+/** The rows of such a page, each with who counted it last. */
+export function countedRows<Row extends object>(
+  answer: readonly (ByColumn<Row> & PageCounts)[],
+  keyOf: (row: Row) => string,
+): (Row & LastCount)[] {
   const counts = answer[0]?.counts ?? {};
-  return rowsOf<ListedRow>(answer).map((row) => {
-    const [at, by] = counts[row[key]] ?? [];
+  return rowsOf<Row>(answer).map((row) => {
+    const [at, by] = counts[keyOf(row)] ?? [];
     const counted_at = at === undefined ? null : new Date(at).toISOString();
     return Object.assign(row, { counted_at, counted_by: by ?? null });
   });

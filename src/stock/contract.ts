@@ -13,7 +13,7 @@ import {
   Timestamp,
 } from '../contract/schema.ts';
 import { limits } from '../core/limits.ts';
-import { inventory, movementReasons } from '../inventory/contract.ts';
+import { asOf, asOfMeta, inventory, movementReasons } from '../inventory/contract.ts';
 import { stock } from './resource.ts';
 
 const DayOfStock = Type.Object(
@@ -82,7 +82,17 @@ const StockItem = Type.Object(
       { description: 'What one of it is.' },
     ),
     quantity: QuantityOut('What is on hand there: 0 where it never moved.'),
+    reserved_quantity: nullable(
+      QuantityOut('How much of it is put aside by reservations, now. Null as of a moment.'),
+    ),
+    available_quantity: nullable(
+      QuantityOut('What is on hand and not put aside; below 0 when that is less.'),
+    ),
     updated_at: nullable(Timestamp('When that changed last; null where it never moved.')),
+    counted_at: nullable(
+      Timestamp('When its last count was recorded; null: never. Null as of a moment.'),
+    ),
+    counted_by: nullable(id('cred_', 'The credential that recorded that count.')),
   },
   { $id: 'StockItem', description: 'A product, with what is on hand at a location.' },
 );
@@ -95,14 +105,18 @@ export const listStock = collection({
   description:
     'At one location: every product whose inventory is tracked, also those that never moved ' +
     'there. By name, without regard to case and accents, or by SKU, those without one last. It ' +
-    'needs `products.read` as well: without it, nothing is listed.',
+    'needs `products.read` as well: without it, nothing is listed. With `as_of_position` or ' +
+    '`as_of` quantities are those of one moment on all pages, which `meta.as_of_position` and ' +
+    '`meta.journal` name; products and their names are those of now.',
   scope: 'inventory.read',
   query: Type.Object({
     location_id: idIn('loc_', 'The location; it must be granted.'),
     q: Type.Optional(SearchWords('name, SKU or barcode')),
     sort: Type.Optional(oneOf(['name', 'sku'], 'What they are sorted by: `name`, unless told.')),
     status: Type.Optional(oneOf(statuses, 'Only with this status: `active`, unless told.')),
+    ...asOf,
   }),
   data: StockItem,
-  problems: ['location_not_granted', 'missing_parameter'],
+  meta: asOfMeta,
+  problems: ['location_not_granted', 'missing_parameter', 'journal_mismatch'],
 });

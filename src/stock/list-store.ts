@@ -1,9 +1,14 @@
-// The statement that lists products with what is on hand at a location.
+// The statements that list products with what is on hand at a location: by name or SKU, now or as
+// of a moment. Products are walked in their order; what is there of each is sought by its key.
 
 import { type ByColumn, byColumn } from '../contract/columns.ts';
 import { searchQuery } from '../contract/format.ts';
 import type { GrantedLocationId, MerchantId } from '../core/principal.ts';
 import type { Statement } from '../core/statement.ts';
+import type { SeenJournal } from '../inventory/as-of.ts';
+import { momentAt, movementAtMoment } from '../inventory/as-of-store.ts';
+import { countsBy, now, type PageCounts } from '../inventory/read-store.ts';
+import { reservedNow } from '../inventory/store.ts';
 
 /** What lists are sorted by, then by ID: each is a column of an index. No SKU comes last. */
 const sortKeys = {
@@ -11,10 +16,9 @@ const sortKeys = {
   sku: `coalesce('0' || r.sku, '1')`,
 } as const;
 
-export type StockOrder = keyof typeof sortKeys;
-
 export interface StockRow {
   readonly product_id: string;
+  /** What it is sorted by. */
   readonly key: string;
   readonly name: string;
   readonly sku: string | null;
@@ -26,10 +30,15 @@ export interface StockRow {
   readonly updated_at: string | null;
 }
 
-const names = [
-  ...['product_id', 'key', 'name', 'sku', 'barcode', 'unit_code', 'unit_precision', 'quantity'],
-  'updated_at',
+/** What is put aside of it: null when nothing is. */
+interface ReservedRow extends StockRow {
+  readonly reserved: string | null;
+}
+
+const productNames = [
+  ...['product_id', 'key', 'name', 'sku', 'barcode', 'unit_code', 'unit_precision'],
 ];
+const names = [...productNames, 'quantity', 'updated_at'];
 
 /** Where a page goes on: behind this product. */
 export interface StockKey {
@@ -41,55 +50,97 @@ export interface StockWalk {
   readonly merchant: MerchantId;
   readonly location: GrantedLocationId;
   readonly status: string;
-  readonly sort: StockOrder;
+  readonly sort: keyof typeof sortKeys;
   readonly q: string | undefined;
   readonly after: StockKey | undefined;
   readonly limit: number;
 }
 
-/**
- * Products are walked in their order, and the level of each is sought by its key: further columns
- * that a page shows of a product at a location are joined here, behind the limit. With words the
- * page is planned anew, because only they show whether to walk or to sort what they find.
- */
-export function listStock(walk: StockWalk): Statement<ByColumn<StockRow>> {
-  const { sort, q, limit, after } = walk;
-  const found = q === undefined ? walked(sort, limit) : foundBy(sort, limit);
+/** The level of each product that was found, if it has moved there. */
+const levelOf = (condition: string) => `
+  select v.merchant_id, v.product_id, v.location_id, v.quantity, v.updated_at
+  from inventory_levels v
+  where v.merchant_id = $1 and v.product_id = r.id and v.location_id = $3 and ${condition}
+  limit 1`;
+
+/** With words a page is planned anew: only they show whether to walk or to sort what they find. */
+const nameOf = ({ sort, q, limit }: StockWalk, list: string) =>
+  q === undefined ? `${list}_by_${sort}_${limit}` : '';
+
+const valuesOf = (walk: StockWalk) => [
+  ...[walk.merchant, walk.status, walk.location],
+  ...[walk.after?.key ?? '', walk.after?.product ?? ''],
+];
+
+const wordsOf = ({ q }: StockWalk) => (q === undefined ? [] : [searchQuery(q)]);
+
+export function listStock(walk: StockWalk): Statement<ByColumn<ReservedRow> & PageCounts> {
   return {
-    name: q === undefined ? `list_stock_by_${sort}_${limit}` : '',
+    name: nameOf(walk, 'list_stock'),
     text: `
-      select ${byColumn(names)} from (
-        select r.id as product_id, r.key, r.name, r.sku, r.barcode, r.unit_code, r.unit_precision,
-          coalesce(v.quantity, 0)::text as quantity, v.updated_at
-        from (${found}) r
-        left join lateral (
-          select v.quantity, v.updated_at from inventory_levels v
-          where v.merchant_id = $1 and v.product_id = r.id and v.location_id = $3
-          limit 1) v on true
-        order by r.key, r.id) page`,
-    values: [
-      ...[walk.merchant, walk.status, walk.location, after?.key ?? '', after?.product ?? ''],
-      ...(q === undefined ? [] : [searchQuery(q)]),
-    ],
+      with ${now}
+      select ${byColumn([...names, 'reserved'])},
+        ${countsBy('product_id', 'c.location_id = $3')} from (
+        select ${shownOf('r')}, coalesce(v.quantity, 0)::text as quantity, v.updated_at,
+          ${reservedOf('r')} as reserved
+        from (${found(walk, '$6')}) r
+        left join lateral (${levelOf('v.sequence > 0')}) v on true
+        order by r.key, r.id) v`,
+    values: [...valuesOf(walk), ...wordsOf(walk)],
   };
 }
 
-const columns = (sort: StockOrder) => `r.merchant_id, r.status, r.id, ${sortKeys[sort]} as key,
-  r.name, r.sku, r.barcode, r.unit_code, r.unit_precision`;
+/** Products are those of now, and what is on hand is what the movements up to a position leave. */
+export function listStockAsOf(
+  walk: StockWalk & { readonly position: string | undefined },
+): Statement<ByColumn<StockRow> & SeenJournal> {
+  return {
+    name: nameOf(walk, 'list_stock_as_of'),
+    text: `
+      with ${momentAt('$6')}
+      select ${names.map((name) => `shown.${name}`).join(', ')}, journal.id as journal, journal.last
+      from journal, (
+        select ${byColumn(names)} from (
+          select ${shownOf('r')}, coalesce(m.quantity_after, v.quantity, 0)::text as quantity,
+            coalesce(m.recorded_at, v.updated_at) as updated_at
+          from (${found(walk, '$7')}) r
+          left join lateral (
+            ${levelOf('v.first_position <= (select position from moment)')}) v on true
+          left join lateral ${movementAtMoment} m on true
+          order by r.key, r.id) page) shown`,
+    values: [...valuesOf(walk), walk.position ?? null, ...wordsOf(walk)],
+  };
+}
+
+const shownOf = (row: string) =>
+  productNames.map((name) => (name === 'product_id' ? `${row}.id as ${name}` : `${row}.${name}`));
+
+/** A merchant who never reserves anything is spared the look for each. */
+const reservedOf = (row: string) => `
+  case when exists (select from inventory_reserved o where o.merchant_id = $1) then (
+    select ${reservedNow}
+    from (values (${row}.merchant_id, ${row}.id, $3::text))
+      a (merchant_id, product_id, location_id)) end`;
+
+const found = (walk: StockWalk, words: string) =>
+  walk.q === undefined ? walked(walk) : foundBy(walk, words);
+
+const columns = (key: string) => `r.merchant_id, r.status, r.id, ${key} as key, r.name, r.sku,
+  r.barcode, r.unit_code, r.unit_precision`;
 
 /**
  * From a row of the index on, whatever follows: told that merchant and status are equal, the
  * planner sorts where it expects few products. What is of others is left out behind the limit.
  */
-const walked = (sort: StockOrder, limit: number) => `
-  select * from (select ${columns(sort)} from products r
+const walked = ({ sort, limit }: StockWalk) => `
+  select * from (select ${columns(sortKeys[sort])} from products r
   where r.inventory_tracked
     and (r.merchant_id, r.status, ${sortKeys[sort]}, r.id) > ($1, $2, $4, $5)
   order by r.merchant_id, r.status, ${sortKeys[sort]}, r.id limit ${limit}) r
   where r.merchant_id = $1 and r.status = $2`;
 
-const foundBy = (sort: StockOrder, limit: number) => `
-  select ${columns(sort)} from products r
+const foundBy = ({ sort, limit }: StockWalk, words: string) => `
+  select ${columns(sortKeys[sort])} from products r
   where r.merchant_id = $1 and r.status = $2 and r.inventory_tracked
-    and r.search @@ $6::tsquery and (${sortKeys[sort]}, r.id) > ($4, $5)
+    and r.search @@ ${words}::tsquery and (${sortKeys[sort]}, r.id) > ($4, $5)
   order by ${sortKeys[sort]}, r.id limit ${limit}`;

@@ -70,6 +70,13 @@ async function pagesOf(caller: Api, one: string): Promise<Item[]> {
   return items;
 }
 
+async function newShop() {
+  const one = await service.given.merchant();
+  const token = (await service.given.credential(one)).token;
+  const products = await Promise.all([1, 2, 3].map(() => service.given.product(one)));
+  return { location: await service.given.location(one), products, api: service.api.as(token) };
+}
+
 const namesOf = (items: readonly Item[]) => items.map(({ name }) => name);
 
 const byName = ['Apple', 'apple', 'apple juice', 'banana', 'Éclair', 'Zebra'];
@@ -90,13 +97,52 @@ describe('the stock of a location', () => {
       status: 'active',
       unit: { code: 'kg', precision: 3 },
       quantity: '2.125',
+      reserved_quantity: '0',
+      available_quantity: '2.125',
       updated_at: expect.stringMatching(/Z$/),
+      counted_at: null,
+      counted_by: null,
     });
     const at = (name: string) => items.find((one) => one.name === name);
     expect(at('Zebra')).toMatchObject({ quantity: '0', updated_at: null, barcode: '9 bars' });
     expect(at('banana')?.quantity).toBe('0');
     expect(String(at('banana')?.updated_at) >= moved.recorded_at).toBe(true);
     expect(namesOf(await pagesOf(api, path('&status=archived')))).toEqual(['Ancient']);
+  });
+
+  test('says what of it is put aside, and who counted it last, and when', async () => {
+    const shop = await newShop();
+    const [counted = '', reserved = '', both = ''] = shop.products;
+    const lines = [
+      { product_id: counted, counted_quantity: '0' },
+      { product_id: both, counted_quantity: '5' },
+    ];
+    const count = await shop.api.post('/inventory/counts', { location_id: shop.location, lines });
+    expect(count.status).toBe(201);
+    const held = [reserved, both].map((product_id) => ({ product_id, quantity: '2' }));
+    const receipt = {
+      ...{ to_location_id: shop.location, reason: 'receipt' },
+      lines: [{ product_id: reserved, quantity: '2' }],
+    };
+    expect((await shop.api.post('/inventory/transfers', receipt)).status).toBe(201);
+    const reservation = { location_id: shop.location, expires_at: null, lines: held };
+    expect((await shop.api.post('/inventory/reservations', reservation)).status).toBe(201);
+    const recorded = {
+      counted_at: count.body.data.recorded_at,
+      counted_by: count.body.data.actor.credential_id,
+    };
+    const never = { counted_at: null, counted_by: null };
+    const of = (quantity: string, reserved_quantity: string, available_quantity: string) => ({
+      ...{ quantity, reserved_quantity, available_quantity },
+    });
+    const shown = [
+      { product_id: counted, ...of('0', '0', '0'), ...recorded, updated_at: null },
+      { product_id: reserved, ...of('2', '2', '0'), ...never },
+      { product_id: both, ...of('5', '2', '3'), ...recorded },
+    ];
+    const items = await pagesOf(shop.api, `/stock?location_id=${shop.location}`);
+    const byId = (id: string) => items.find(({ product_id }) => product_id === id);
+    expect(shown.map(({ product_id }) => byId(product_id))).toMatchObject(shown);
   });
 
   test('is sorted by name without case and accents, or by SKU, on any pages', async () => {

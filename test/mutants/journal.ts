@@ -90,7 +90,7 @@ import type { listEvents } from './contract.ts';`,
   {
     name: 'as-of-before-its-operation',
     breaks: 'levels are shown as they were before the operation, and not after it',
-    edits: [{ file: asOf, from: '                  2147483647)', to: '                  0)' }],
+    edits: [{ file: asOf, from: '        2147483647)', to: '        0)' }],
     suites: ['src/inventory/as-of.test.ts'],
   },
 ];

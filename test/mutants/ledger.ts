@@ -267,11 +267,11 @@ const listLevels: CollectionEndpoint`,
         from: `limit: fetchSize(page),
       }),
     );
-    const rows = read.levelsOf(answer, 'product_id');`,
+    const rows = read.countedRows(answer, (row) => row.product_id);`,
         to: `limit: fetchSize(page),
       }),
     ));
-    const rows = read.levelsOf(structuredClone(answer), 'product_id');`,
+    const rows = read.countedRows(structuredClone(answer), (row) => row.product_id);`,
       },
     ],
     suites: ['src/inventory/reads.test.ts'],
