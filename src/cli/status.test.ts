@@ -133,6 +133,25 @@ test('a backup that failed, is old, or was never taken', async () => {
   ]);
 });
 
+test('webhooks that were paused, unless by a request', async () => {
+  const merchant = await given.merchant();
+  const { token } = await given.credential(merchant);
+  const api = service.api.as(token);
+  const url = 'https://example.com/';
+  for (const more of [{}, {}, { status: 'paused' }]) await api.post('/webhooks', { url, ...more });
+  expect(await status([])).toMatchObject({ needs: [], code: 0 });
+  await db.sql(
+    `update webhooks set status = 'paused', pause_reason = 'retries_ended'
+     where merchant_id = $1 and status = 'active'`,
+    [merchant],
+  );
+  expect(await status([])).toMatchObject({
+    needs: [{ about: 'webhook', what: `2 webhooks of ${merchant} are paused: retries_ended` }],
+    code: 1,
+  });
+  await db.sql('update merchants set disabled_at = now() where id = $1', [merchant]);
+});
+
 test('a certificate that ends', async () => {
   const secure = await startProcess(db, {
     TALLYBOOK_TLS_CERT: files.cert,

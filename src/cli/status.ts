@@ -18,7 +18,7 @@ interface StatusFlags extends CommonFlags {
 
 /** What somebody has to do. */
 interface Need {
-  readonly about: 'service' | 'database' | 'backup' | 'token' | 'certificate' | 'log';
+  readonly about: 'service' | 'database' | 'backup' | 'token' | 'webhook' | 'certificate' | 'log';
   readonly what: string;
   readonly remedy: string;
 }
@@ -28,8 +28,8 @@ export function defineStatus(program: DocumentedCommand): void {
     name: 'status',
     description:
       'List what needs a person: a service or a database that does not answer, a backup that ' +
-      'failed or is old, tokens and a certificate that end within 14 days, lost lines of the ' +
-      'log. Exit code 1 when there is anything.',
+      'failed or is old, tokens and a certificate that end within 14 days, webhooks that failed ' +
+      'until they were paused, lost lines of the log. Exit code 1 when there is anything.',
     example: 'tallybook status --data ./data --url http://127.0.0.1:8080',
     variables: ['host', 'port', 'tlsCert', 'tlsKey', 'backupDir'],
   })
@@ -163,24 +163,34 @@ async function backupNeeds(
 
 async function databaseNeeds(flags: StatusFlags): Promise<Need[]> {
   try {
-    return await withStore(flags, ({ database }) => tokenNeeds(database.reader));
+    return await withStore(flags, ({ database }) => merchantNeeds(database.reader));
   } catch (error) {
     const what = error instanceof Error ? systemMessage(error) : String(error);
     return [{ about: 'database', what, remedy: 'the service cannot write before this is mended' }];
   }
 }
 
-async function tokenNeeds(reader: Reader): Promise<Need[]> {
+async function merchantNeeds(reader: Reader): Promise<Need[]> {
   const { allMerchants } = await import('../access/operator/merchants.ts');
   const { endingCredentials } = await import('../access/operator/credentials.ts');
+  const { countPaused } = await import('../webhooks/store.ts');
   const needs: Need[] = [];
   for await (const { id, disabled_at } of allMerchants(reader)) {
     if (disabled_at !== null) continue;
     const ending = await endingCredentials(reader, id, soonSeconds);
     needs.push(...ending.filter(isNearEnd).map(tokenNeed));
+    for (const { pause_reason: why, webhooks } of await reader.query(countPaused(id))) {
+      const verb = webhooks === 1 ? 'is' : 'are';
+      const what = `${count(webhooks, 'webhook')} of ${id} ${verb} paused: ${why}`;
+      needs.push({ about: 'webhook', what, remedy: remedyOfPaused });
+    }
   }
   return needs;
 }
+
+const remedyOfPaused =
+  'whoever made it resumes it, once its receiver answers: PATCH /webhooks/{id} with ' +
+  '"status": "active"';
 
 const hasEnded = (time: string | null): boolean => time !== null && Date.parse(time) <= Date.now();
 

@@ -131,6 +131,21 @@ export function listVisible(
   };
 }
 
+/** Those of a merchant that nobody paused by a request, and whose credential can resume them. */
+export function countPaused(
+  merchant: MerchantId,
+): Statement<{ readonly pause_reason: PauseReason; readonly webhooks: number }> {
+  return {
+    name: 'count_paused_webhooks',
+    text: `
+      select w.pause_reason, count(*)::int as webhooks from webhooks w
+      where w.merchant_id = $1 and w.status = 'paused'
+        and w.pause_reason not in ('requested', 'credential_ended')
+      group by w.pause_reason order by w.pause_reason`,
+    values: [merchant],
+  };
+}
+
 export interface DeliveriesRow {
   readonly id: string;
   readonly failures: readonly Failure[];
