@@ -1653,8 +1653,11 @@ export interface StockListQuery {
   location_id: string;
   /** Only where name, SKU or barcode has all these words or beginnings. */
   q?: string | undefined;
-  /** What they are sorted by: `name`, unless told. */
-  sort?: 'name' | 'sku' | undefined;
+  /**
+   * What they are sorted by: `name`, unless told. `quantity` is refused with `as_of` and
+   * `as_of_position`.
+   */
+  sort?: 'name' | 'sku' | 'quantity' | undefined;
   /** Only with this status: `active`, unless told. */
   status?: 'active' | 'archived' | undefined;
   /**

@@ -71,6 +71,11 @@ function days(): string {
   return `from=${day(-1)}&to=${day(1)}`;
 }
 
+const stockFilters = [
+  ...['q=product', 'sort=sku', 'sort=name', 'as_of=now', 'sort=quantity'],
+  'sort=quantity&q=product',
+];
+
 function pathsOf({
   customers,
   products,
@@ -99,7 +104,7 @@ function pathsOf({
       `product_id=${products[0]}`,
       `updated_after=${past}`,
     ],
-    [`/stock?location_id=${locations[0]}`]: ['q=product', 'sort=sku', 'sort=name', 'as_of=now'],
+    [`/stock?location_id=${locations[0]}`]: stockFilters,
     [`/inventory/daily?location_id=${locations[0]}&product_id=${products[0]}&${days()}`]: [],
     '/inventory/movements': [
       ...['order=asc', 'reason=correction', `recorded_after=${past}`],

@@ -137,6 +137,11 @@ export const limits = {
    */
   levelsLookedAtMax: 2_000,
   /**
+   * Levels of a location, or products that words find, that a page of stock reads and sorts by
+   * quantity: 20,000 took 15 to 25 ms, and 50,000 some 60 (docs/decisions/0022).
+   */
+  stockSortedMax: 20_000,
+  /**
    * Beyond the server's own time-outs only a lost network explains silence. A transaction may wait
    * for several locks, one after the other; it is given up with the request.
    */

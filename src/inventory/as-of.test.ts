@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { served } from '../../test/kit/again.ts';
 import { type Answer, type Api, newKey } from '../../test/kit/api.ts';
+import { blocksOf } from '../../test/kit/blocks.ts';
 import { withoutLimits } from '../../test/kit/database.ts';
 import { type Environment, startEnvironment, startNode } from '../../test/kit/environment.ts';
 import { addLedger, ageLedger } from '../../test/kit/ledger.ts';
@@ -346,27 +347,18 @@ describe('levels as of a time', () => {
 });
 
 describe('a page of levels as of a moment', () => {
-  /** The blocks that the statement of a page touches, with its one plan for any values. */
-  async function blocks(merchant: string, location: string, position: number): Promise<number> {
-    const { text, values } = listLevelsAsOf({
-      merchant: merchant as MerchantId,
-      location: location as GrantedLocationId,
-      products: undefined,
-      position: String(position),
-      after: undefined,
-      limit: 51,
-    });
-    const session = await service.db.session();
-    await session.query("set plan_cache_mode = 'force_generic_plan'");
-    await session.query(`prepare page as ${text}`);
-    const given = values.map((value) => session.escapeLiteral(String(value))).join(', ');
-    const { rows } = await session.query<{ 'QUERY PLAN': string }>(
-      `explain (analyze, buffers) execute page (${given})`,
+  const blocks = (merchant: string, location: string, position: number) =>
+    blocksOf(
+      service.db,
+      listLevelsAsOf({
+        merchant: merchant as MerchantId,
+        location: location as GrantedLocationId,
+        products: undefined,
+        position: String(position),
+        after: undefined,
+        limit: 51,
+      }),
     );
-    const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
-    const [, hit = '', read = '0'] = /Buffers: shared hit=(\d+)(?: read=(\d+))?/.exec(plan) ?? [];
-    return Number(hit) + Number(read);
-  }
 
   test('costs as much for a level of 200,000 movements as for one of two', async () => {
     const costs: number[] = [];

@@ -104,15 +104,24 @@ export const listStock = collection({
   summary: 'List products with what is on hand',
   description:
     'At one location: every product whose inventory is tracked, also those that never moved ' +
-    'there. By name, without regard to case and accents, or by SKU, those without one last. It ' +
-    'needs `products.read` as well: without it, nothing is listed. With `as_of_position` or ' +
-    '`as_of` quantities are those of one moment on all pages, which `meta.as_of_position` and ' +
+    'there. By name, without regard to case and accents, or by SKU, those without one last, ' +
+    'or by quantity, the least first: of a location with ' +
+    `${limits.stockSortedMax.toLocaleString('en')} levels at most, or with \`q\` of as many ` +
+    'products. Such a page may have fewer than `limit`, or none, and a cursor. It needs ' +
+    '`products.read` as well: without it, nothing is listed. With `as_of_position` or `as_of` ' +
+    'quantities are those of one moment on all pages, which `meta.as_of_position` and ' +
     '`meta.journal` name; products and their names are those of now.',
   scope: 'inventory.read',
   query: Type.Object({
     location_id: idIn('loc_', 'The location; it must be granted.'),
     q: Type.Optional(SearchWords('name, SKU or barcode')),
-    sort: Type.Optional(oneOf(['name', 'sku'], 'What they are sorted by: `name`, unless told.')),
+    sort: Type.Optional(
+      oneOf(
+        ['name', 'sku', 'quantity'],
+        'What they are sorted by: `name`, unless told. `quantity` is refused with `as_of` and ' +
+          '`as_of_position`.',
+      ),
+    ),
     status: Type.Optional(oneOf(statuses, 'Only with this status: `active`, unless told.')),
     ...asOf,
   }),

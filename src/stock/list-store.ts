@@ -31,14 +31,14 @@ export interface StockRow {
 }
 
 /** What is put aside of it: null when nothing is. */
-interface ReservedRow extends StockRow {
+export interface ReservedRow extends StockRow {
   readonly reserved: string | null;
 }
 
 const productNames = [
   ...['product_id', 'key', 'name', 'sku', 'barcode', 'unit_code', 'unit_precision'],
 ];
-const names = [...productNames, 'quantity', 'updated_at'];
+export const stockNames = [...productNames, 'quantity', 'updated_at'];
 
 /** Where a page goes on: behind this product. */
 export interface StockKey {
@@ -79,7 +79,7 @@ export function listStock(walk: StockWalk): Statement<ByColumn<ReservedRow> & Pa
     name: nameOf(walk, 'list_stock'),
     text: `
       with ${now}
-      select ${byColumn([...names, 'reserved'])},
+      select ${byColumn([...stockNames, 'reserved'])},
         ${countsBy('product_id', 'c.location_id = $3')} from (
         select ${shownOf('r')}, coalesce(v.quantity, 0)::text as quantity, v.updated_at,
           ${reservedOf('r')} as reserved
@@ -98,9 +98,10 @@ export function listStockAsOf(
     name: nameOf(walk, 'list_stock_as_of'),
     text: `
       with ${momentAt('$6')}
-      select ${names.map((name) => `shown.${name}`).join(', ')}, journal.id as journal, journal.last
+      select ${stockNames.map((name) => `shown.${name}`).join(', ')},
+        journal.id as journal, journal.last
       from journal, (
-        select ${byColumn(names)} from (
+        select ${byColumn(stockNames)} from (
           select ${shownOf('r')}, coalesce(m.quantity_after, v.quantity, 0)::text as quantity,
             coalesce(m.recorded_at, v.updated_at) as updated_at
           from (${found(walk, '$7')}) r
@@ -116,7 +117,7 @@ const shownOf = (row: string) =>
   productNames.map((name) => (name === 'product_id' ? `${row}.id as ${name}` : `${row}.${name}`));
 
 /** A merchant who never reserves anything is spared the look for each. */
-const reservedOf = (row: string) => `
+export const reservedOf = (row: string) => `
   case when exists (select from inventory_reserved o where o.merchant_id = $1) then (
     select ${reservedNow}
     from (values (${row}.merchant_id, ${row}.id, $3::text))

@@ -1,44 +1,82 @@
 // The list of products with what is on hand, those among them that never moved.
 
-import type { DataOf } from '../contract/contract.ts';
+import type { DataOf, QueryOf } from '../contract/contract.ts';
 import type { CollectionEndpoint } from '../contract/endpoint.ts';
-import { fetchSize, takePage } from '../contract/page.ts';
+import { fetchSize, type Page, type PageRequest, takePage } from '../contract/page.ts';
 import { canonicalQuantity } from '../core/decimal.ts';
-import { Problem } from '../core/problem.ts';
+import { limits } from '../core/limits.ts';
+import { type Detail, Problem } from '../core/problem.ts';
+import type { Reader } from '../core/statement.ts';
 import { isAsOf, momentFaults, pageAsOf, requireJournal } from '../inventory/as-of.ts';
 import { shareOf } from '../inventory/endpoints.ts';
 import type { LastCount } from '../inventory/ledger.ts';
 import { countedRows } from '../inventory/read-store.ts';
+import { listByQuantity, type QuantityWalk } from './by-quantity-store.ts';
 import { listStock as contract } from './contract.ts';
 import { listStock, listStockAsOf, type StockKey, type StockRow } from './list-store.ts';
 
+type Query = QueryOf<typeof contract>;
 type Item = DataOf<typeof contract>;
 
 export const stockEndpoint: CollectionEndpoint<typeof contract> = {
   contract,
-  check: momentFaults,
+  check: (query) => [...momentFaults(query), ...orderFaults(query)],
   async run(reader, { principal: { merchant, scopes }, location, query, page }) {
     if (location === undefined) throw new Problem('location_not_granted');
     // Names are those of products: for whoever may not read these, there are none.
     if (!scopes.has('products.read')) return { items: [], next: undefined };
     const { q, sort = 'name', status = 'active' } = query;
-    const walk = { merchant, location, status, sort, q, limit: fetchSize(page) };
+    const walk = { merchant, location, status, q, limit: fetchSize(page) };
     const present = (row: ShownStock) => presentStock(row, location, status);
-    if (isAsOf(query)) {
+    if (isAsOf(query) && sort !== 'quantity') {
       return pageAsOf(
         reader,
         merchant,
         { query, page },
-        ({ position, after }) => listStockAsOf({ ...walk, position, after: keyOf(after) }),
+        ({ position, after }) => listStockAsOf({ ...walk, sort, position, after: keyOf(after) }),
         { key: cursorOf, present },
       );
     }
     await requireJournal(reader, merchant, query);
-    const answer = await reader.query(listStock({ ...walk, after: keyOf(page.after) }));
+    const after = keyOf(page.after);
+    if (sort === 'quantity') return pageByQuantity(reader, { ...walk, after }, page, present);
+    const answer = await reader.query(listStock({ ...walk, sort, after }));
     const rows = countedRows(answer, (row) => row.product_id);
     return takePage(rows, page, cursorOf, present);
   },
 };
+
+/** What is on hand changes, and with it the order: there is none of a moment. */
+function orderFaults(query: Query): Detail[] {
+  if (query.sort !== 'quantity' || !isAsOf(query)) return [];
+  const message = 'cannot be quantity with as_of or as_of_position';
+  return [{ field: 'query.sort', code: 'value_not_allowed', message }];
+}
+
+/** @throws Problem invalid_parameter: there is too much to sort */
+async function pageByQuantity(
+  reader: Reader,
+  walk: QuantityWalk,
+  page: PageRequest,
+  present: (row: ShownStock) => Item,
+): Promise<Page<Item>> {
+  const [answer] = await reader.query(listByQuantity(walk));
+  if (answer === undefined) throw new Error('the page has no row');
+  const { is_too_large, looked_to, ...columns } = answer;
+  if (is_too_large) {
+    const what = walk.q === undefined ? 'levels at the location' : 'products found';
+    const most = limits.stockSortedMax.toLocaleString('en');
+    const message = `cannot be quantity with more than ${most} ${what}`;
+    throw new Problem('invalid_parameter', {
+      details: [{ field: 'query.sort', code: 'value_not_allowed', message }],
+    });
+  }
+  const rows = countedRows([columns], (row: StockRow) => row.product_id);
+  const { items, next } = takePage(rows, page, cursorOf, present);
+  // Behind it quantities of 0 go on.
+  const end = looked_to === null ? undefined : `${looked_to}.0`;
+  return { items, next: next ?? end };
+}
 
 const cursorOf = ({ product_id, key }: StockRow) => `${product_id}.${key}`;
 
