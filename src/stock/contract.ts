@@ -107,10 +107,10 @@ export const listStock = collection({
     'there. By name, without regard to case and accents, or by SKU, those without one last, ' +
     'or by quantity, the least first: of a location with ' +
     `${limits.stockSortedMax.toLocaleString('en')} levels at most, or with \`q\` of as many ` +
-    'products. Such a page may have fewer than `limit`, or none, and a cursor. It needs ' +
-    '`products.read` as well: without it, nothing is listed. With `as_of_position` or `as_of` ' +
-    'quantities are those of one moment on all pages, which `meta.as_of_position` and ' +
-    '`meta.journal` name; products and their names are those of now.',
+    'products. A page by quantity, or with `q`, may have fewer than `limit`, or none, and a ' +
+    'cursor. It needs `products.read` as well: without it, nothing is listed. With ' +
+    '`as_of_position` or `as_of` quantities are those of one moment on all pages, which ' +
+    '`meta.as_of_position` and `meta.journal` name; products and their names are those of now.',
   scope: 'inventory.read',
   query: Type.Object({
     location_id: idIn('loc_', 'The location; it must be granted.'),

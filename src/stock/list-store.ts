@@ -3,6 +3,7 @@
 
 import { type ByColumn, byColumn } from '../contract/columns.ts';
 import { searchQuery } from '../contract/format.ts';
+import { limits } from '../core/limits.ts';
 import type { GrantedLocationId, MerchantId } from '../core/principal.ts';
 import type { Statement } from '../core/statement.ts';
 import type { SeenJournal } from '../inventory/as-of.ts';
@@ -74,16 +75,25 @@ const valuesOf = (walk: StockWalk) => [
 
 const wordsOf = ({ q }: StockWalk) => (q === undefined ? [] : [searchQuery(q)]);
 
-export function listStock(walk: StockWalk): Statement<ByColumn<ReservedRow> & PageCounts> {
+/** Where the search for words ended before the page was full: the cursor of what was seen last. */
+interface LookedTo {
+  readonly looked_to: string | null;
+}
+
+export function listStock(
+  walk: StockWalk,
+): Statement<ByColumn<ReservedRow> & PageCounts & LookedTo> {
   return {
     name: nameOf(walk, 'list_stock'),
     text: `
-      with ${now}
+      with ${now}, ${found(walk, '$6')}
       select ${byColumn([...stockNames, 'reserved'])},
-        ${countsBy('product_id', 'c.location_id = $3')} from (
+        ${countsBy('product_id', 'c.location_id = $3')},
+        (select looked_to from looked) as looked_to
+      from (
         select ${shownOf('r')}, coalesce(v.quantity, 0)::text as quantity, v.updated_at,
           ${reservedOf('r')} as reserved
-        from (${found(walk, '$6')}) r
+        from found r
         left join lateral (${levelOf('v.sequence > 0')}) v on true
         order by r.key, r.id) v`,
     values: [...valuesOf(walk), ...wordsOf(walk)],
@@ -97,14 +107,14 @@ export function listStockAsOf(
   return {
     name: nameOf(walk, 'list_stock_as_of'),
     text: `
-      with ${momentAt('$6')}
+      with ${momentAt('$6')}, ${found(walk, '$7')}
       select ${stockNames.map((name) => `shown.${name}`).join(', ')},
-        journal.id as journal, journal.last
+        journal.id as journal, journal.last, (select looked_to from looked) as looked_to
       from journal, (
         select ${byColumn(stockNames)} from (
           select ${shownOf('r')}, coalesce(m.quantity_after, v.quantity, 0)::text as quantity,
             coalesce(m.recorded_at, v.updated_at) as updated_at
-          from (${found(walk, '$7')}) r
+          from found r
           left join lateral (
             ${levelOf('v.first_position <= (select position from moment)')}) v on true
           left join lateral ${movementAtMoment} m on true
@@ -123,25 +133,60 @@ export const reservedOf = (row: string) => `
     from (values (${row}.merchant_id, ${row}.id, $3::text))
       a (merchant_id, product_id, location_id)) end`;
 
+/** The products of a page, as parts of a statement: `found`, and `looked`. */
 const found = (walk: StockWalk, words: string) =>
-  walk.q === undefined ? walked(walk) : foundBy(walk, words);
+  walk.q === undefined
+    ? `found as (${walked(walk, 'true', walk.limit)}), looked as (select null::text as looked_to)`
+    : foundBy(walk, words);
 
 const columns = (key: string) => `r.merchant_id, r.status, r.id, ${key} as key, r.name, r.sku,
   r.barcode, r.unit_code, r.unit_precision`;
+
+const behind = (key: string) => `products r
+  where r.inventory_tracked and (r.merchant_id, r.status, ${key}, r.id) > ($1, $2, $4, $5)
+  order by r.merchant_id, r.status, ${key}, r.id`;
 
 /**
  * From a row of the index on, whatever follows: told that merchant and status are equal, the
  * planner sorts where it expects few products. What is of others is left out behind the limit.
  */
-const walked = ({ sort, limit }: StockWalk) => `
-  select * from (select ${columns(sortKeys[sort])} from products r
-  where r.inventory_tracked
-    and (r.merchant_id, r.status, ${sortKeys[sort]}, r.id) > ($1, $2, $4, $5)
-  order by r.merchant_id, r.status, ${sortKeys[sort]}, r.id limit ${limit}) r
-  where r.merchant_id = $1 and r.status = $2`;
+const walked = ({ sort }: StockWalk, condition: string, looks: number) => `
+  select * from (
+    select ${columns(sortKeys[sort])}, r.search from ${behind(sortKeys[sort])} limit ${looks}) r
+  where r.merchant_id = $1 and r.status = $2 and ${condition}`;
 
-const foundBy = ({ sort, limit }: StockWalk, words: string) => `
-  select ${columns(sortKeys[sort])} from products r
-  where r.merchant_id = $1 and r.status = $2 and r.inventory_tracked
-    and r.search @@ ${words}::tsquery and (${sortKeys[sort]}, r.id) > ($4, $5)
-  order by ${sortKeys[sort]}, r.id limit ${limit}`;
+/**
+ * With words, first among the next products in order: words that many have fill the page there, and
+ * so does a merchant who has few. Otherwise all that have the words are sought, and sorted if they
+ * are no more than may be. When they are more, the page is short, and goes on behind those looked
+ * at. The planner cannot choose: it believes that words are as frequent as any, and walked 300,000
+ * products in 300 ms for a page that had eleven.
+ */
+function foundBy(walk: StockWalk, words: string): string {
+  const key = sortKeys[walk.sort];
+  const { limit } = walk;
+  const [looks, max] = [limits.levelsLookedAtMax, limits.stockSortedMax];
+  return `
+    near as materialized (
+      ${walked(walk, `r.search @@ ${words}::tsquery`, looks)}
+      order by r.merchant_id, r.status, r.key, r.id limit ${limit}),
+    far as materialized (
+      select r.id || '.' || r.key as looked_to from (
+        select r.merchant_id, r.status, r.id, ${key} as key
+        from ${behind(key)} offset ${looks - 1} limit 1) r
+      where r.merchant_id = $1 and r.status = $2 and (select count(*) from near) < ${limit}),
+    sought as materialized (
+      select ${columns(key)}, r.search from products r
+      where exists (select from far) and r.merchant_id = $1 and r.status = $2
+        and r.inventory_tracked and r.search @@ ${words}::tsquery and (${key}, r.id) > ($4, $5)
+      limit ${max + 1}),
+    looked as materialized (
+      select (select looked_to from far) as looked_to
+      where (select count(*) from sought) > ${max}),
+    found as (
+      select * from near where not exists (select from far) or exists (select from looked)
+      union all
+      (select * from sought
+      where exists (select from far) and not exists (select from looked)
+      order by key, id limit ${limit}))`;
+}

@@ -40,9 +40,12 @@ export const stockEndpoint: CollectionEndpoint<typeof contract> = {
     await requireJournal(reader, merchant, query);
     const after = keyOf(page.after);
     if (sort === 'quantity') return pageByQuantity(reader, { ...walk, after }, page, present);
-    const answer = await reader.query(listStock({ ...walk, sort, after }));
-    const rows = countedRows(answer, (row) => row.product_id);
-    return takePage(rows, page, cursorOf, present);
+    const [answer] = await reader.query(listStock({ ...walk, sort, after }));
+    if (answer === undefined) throw new Error('the page has no row');
+    const { looked_to, ...columns } = answer;
+    const rows = countedRows([columns], (row: StockRow) => row.product_id);
+    const { items, next } = takePage(rows, page, cursorOf, present);
+    return { items, next: next ?? looked_to ?? undefined };
   },
 };
 
