@@ -18,6 +18,7 @@ import * as does from './commands.ts';
 import type { Draft } from './drafts.ts';
 import * as operator from './operator.ts';
 import * as reads from './pages.ts';
+import { listDays, listStock } from './stock.ts';
 import { type List, listNames } from './world.ts';
 
 const plain = { noNullPrototype: true } as const;
@@ -249,6 +250,21 @@ const feeds = fc
   )
   .map(reads.list);
 
+const maybe = rarely<number | null>(null, number, 3);
+const pageLimits = fc.array(fc.constantFrom(1, 2, 3, 7, 200), { minLength: 1, maxLength: 3 });
+const ofStock = { by: anybody, location: number, limits: pageLimits };
+
+const stocks = fc
+  .record({ ...ofStock, sort: fc.nat(2), q: maybe, status: maybe, moment: maybe }, plain)
+  .map(listStock);
+
+const days = fc
+  .record(
+    { ...ofStock, product: maybe, before: fc.nat(2), days: fc.integer({ min: 1, max: 4 }) },
+    plain,
+  )
+  .map(listDays);
+
 const goesOn = fc.record(turning, plain).map(reads.goOn);
 
 const gets = fc
@@ -305,6 +321,8 @@ export const anyCommand: fc.Arbitrary<does.Command> = fc.oneof(
   { weight: 18, arbitrary: lists },
   { weight: 9, arbitrary: moments },
   { weight: 15, arbitrary: feeds },
+  { weight: 12, arbitrary: stocks },
+  { weight: 5, arbitrary: days },
   { weight: 12, arbitrary: goesOn },
   { weight: 9, arbitrary: gets },
   { weight: 12, arbitrary: access },

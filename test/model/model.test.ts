@@ -103,6 +103,16 @@ const expected = [
   ...['insufficient_scope', 'location_not_granted', 'journal_mismatch', 'missing_parameter'].map(
     (code) => `list events ${code}`,
   ),
+  ...['name', 'sku', 'quantity'].flatMap((order) => [
+    `list stock by ${order} first page`,
+    `list stock by ${order} next page`,
+    `list stock by ${order} location_not_granted`,
+  ]),
+  'list stock by name as of a moment next page',
+  'list stock by sku as of a moment next page',
+  'list stock by quantity as of a moment invalid_parameter',
+  'list days first page',
+  'list days next page',
   'a foreign cursor',
   'restart',
   'severed',

@@ -119,6 +119,10 @@ export function metaOf({ journal }: Merchant, list: List, { rows, next, moment }
   return { through_position, journal: journal.id };
 }
 
+/** Levels as they are shown: of now, or of a position. */
+export const levelsOf = (merchant: Merchant, moment: number | undefined): JsonObject[] =>
+  moment === undefined ? [...merchant.levels.values()] : levelsAt(merchant, moment);
+
 /** What the movements up to a position leave. */
 function levelsAt(merchant: Merchant, position: number): JsonObject[] {
   const levels = new Map<string, JsonObject>();
@@ -167,7 +171,7 @@ function visible(
 ): JsonObject[] {
   const { merchant } = credential;
   const rows = (from: ReadonlyMap<string, JsonObject>) => [...from.values()];
-  const levels = moment === undefined ? rows(merchant.levels) : levelsAt(merchant, moment);
+  const levels = levelsOf(merchant, moment);
   const isNear = (row: JsonObject) => reaches(credential, row.location_id);
   switch (list.name) {
     case 'customers':
@@ -241,13 +245,16 @@ const filters: Readonly<Record<string, Filter>> = {
   updated_after: (row, value) => String(row.updated_at) >= value,
   recorded_after: (row, value) => String(row.recorded_at) >= value,
   recorded_before: (row, value) => String(row.recorded_at) < value,
-  q: (row, value) => {
-    const found = words(`${row.name} ${row.email ?? row.sku ?? ''} ${row.barcode ?? ''}`);
-    const asked = words(value);
-    const hasAll = asked.every((beginning) => found.some((one) => one.startsWith(beginning)));
-    return asked.length > 0 && hasAll;
-  },
+  q: hasWords,
 };
+
+/** Whether a record is found by words. */
+export function hasWords(row: JsonObject, value: string): boolean {
+  const found = words(`${row.name} ${row.email ?? row.sku ?? ''} ${row.barcode ?? ''}`);
+  const asked = words(value);
+  const hasAll = asked.every((beginning) => found.some((one) => one.startsWith(beginning)));
+  return asked.length > 0 && hasAll;
+}
 
 function filterOf(list: List, name: string): Filter {
   if (list.name === 'transfers' && name === 'location_id') {
