@@ -34,7 +34,7 @@ export function operationsOver(transport: Transport): Operations {
 }
 
 /** What a route is asked with these arguments: IDs, then body or query, then options. */
-function requestOf(route: string, args: readonly unknown[]): Asked {
+export function requestOf(route: string, args: readonly unknown[]): Asked {
   const [kind = '', template = ''] = route.split(' ');
   const [pattern = '', parameter] = template.split('?');
   let next = 0;
@@ -72,7 +72,7 @@ function queryOf(query: Query = {}): string {
 }
 
 /** Not randomUUID: pages that came over http do not have it. */
-function newKey(): string {
+export function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
@@ -82,7 +82,7 @@ async function resultOf(transport: Transport, route: string, args: readonly unkn
   return shown(await transport.send(request, options));
 }
 
-function shown({ status, headers, body }: WireAnswer): Result<unknown, unknown> {
+export function shown({ status, headers, body }: WireAnswer): Result<unknown, unknown> {
   const { data = null, meta = {} } = body ?? {};
   return {
     data,

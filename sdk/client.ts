@@ -4,6 +4,8 @@ import { operationsOver } from './call.ts';
 import { type ClientCredentials, tokensOf } from './client-credentials.ts';
 import type { Operations } from './operations.ts';
 import type { ClientOptions } from './options.ts';
+import { Outbox, type OutboxOptions } from './outbox.ts';
+import type { OutboxStore } from './outbox-store.ts';
 import { Transport } from './transport.ts';
 
 /** The operations come from a list: TypeScript cannot see that a class has them. */
@@ -16,13 +18,22 @@ const WithOperations = class {
 ) => Operations;
 
 export class Tallybook extends WithOperations {
+  readonly #transport: Transport;
+
   constructor(options: ClientOptions) {
-    super(new Transport(options));
+    const transport = new Transport(options);
+    super(transport);
+    this.#transport = transport;
   }
 
   /** As an application that acts for itself: tokens are made and replaced as needed. */
   static withClientCredentials(credentials: ClientCredentials): Tallybook {
     const { baseUrl, budgetMs } = credentials;
     return new Tallybook({ baseUrl, budgetMs, token: tokensOf(credentials) });
+  }
+
+  /** A durable queue of writes, which begins to send what the store has. */
+  outbox(store: OutboxStore, options?: OutboxOptions): Outbox {
+    return new Outbox(this.#transport, store, options);
   }
 }

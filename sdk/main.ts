@@ -5,4 +5,6 @@ export type { ClientCredentials } from './client-credentials.ts';
 export * from './errors.ts';
 export type * from './operations.ts';
 export type * from './options.ts';
+export type { Outbox, OutboxItem, OutboxOptions, OutboxWrite, Outcome } from './outbox.ts';
+export * from './outbox-store.ts';
 export type { Page, Pages, Result } from './result.ts';

@@ -61,8 +61,8 @@ export class Transport {
 
   async token(refused?: string, signal?: AbortSignal): Promise<string> {
     if (typeof this.#token === 'string') return this.#token;
-    const token = Promise.resolve(this.#token(refused));
-    return signal === undefined ? token : Promise.race([token, abortOf(signal)]);
+    const asked = this.#token(refused);
+    return signal === undefined ? asked : unlessAborted(signal, Promise.resolve(asked));
   }
 
   /** Once, under this token. */
@@ -94,10 +94,10 @@ export async function exchange(
   leftMs: number,
   signal?: AbortSignal,
 ): Promise<WireAnswer> {
+  signal?.throwIfAborted();
   const controller = new AbortController();
   const abort = () => controller.abort();
   const timer = setTimeout(abort, Math.min(leftMs, attemptMs));
-  signal?.throwIfAborted();
   signal?.addEventListener('abort', abort);
   try {
     const response = await fetch(url, { ...init, signal: controller.signal });
@@ -146,15 +146,18 @@ export async function persist<Done>(
 }
 
 /** Full jitter: clients that failed together do not come back together. */
-function waitBefore(tries: number, retryAfter = 0): number {
+export function waitBefore(tries: number, retryAfter = 0): number {
   const most = Math.min(longestWaitMs, firstWaitMs * 2 ** tries);
   return retryAfter * 1000 + Math.random() * most;
 }
 
-function abortOf(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+function unlessAborted<Done>(signal: AbortSignal, work: Promise<Done>): Promise<Done> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort);
+    const end = () => signal.removeEventListener('abort', abort);
+    work.then(resolve, reject).finally(end).catch(end);
   });
 }
 
