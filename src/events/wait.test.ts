@@ -28,6 +28,9 @@ async function timed(answering: Promise<Answer>): Promise<Answer & { readonly at
   return Object.assign(await answering, { at: performance.now() });
 }
 
+/** Half a second and what a busy machine adds, in milliseconds: far from the 8 s that they wait. */
+const soon = 4_000;
+
 /** Until so many requests wait at the service. */
 async function waiting(count: number, of: Pick<Environment, 'service'> = service) {
   while (of.service.api.watch.waiting !== count) await sleep(5);
@@ -41,21 +44,30 @@ describe('whoever waits', () => {
     const started = performance.now();
     const answer = await timed(api.get('/events?wait=8'));
     expect(types(answer)).toEqual(['customer.created']);
-    expect(answer.at - started).toBeLessThan(1_000);
+    expect(answer.at - started).toBeLessThan(soon);
   });
 
   test('is answered as soon as this node commits something in reach', async () => {
-    const answering = timed(api.get('/events?wait=8'));
-    await waiting(1);
-    await create(api);
-    const committed = performance.now();
-    const answer = await answering;
-    expect(types(answer)).toEqual(['customer.created']);
-    expect(answer.at - committed).toBeLessThan(400);
-    expect(answer.body.meta.through_position).toBe('1');
+    // Without the word of this node it would learn of it by the look of every 500 ms. On a busy
+    // machine one may come in between: then once more.
+    const looks: number[] = [];
+    for (let position = 1; looks.at(-1) !== 0 && position <= 10; position += 1) {
+      const { journal } = (await api.get('/events')).body.meta;
+      const behind = `after_position=${position - 1}&journal=${journal}`;
+      const answering = api.get(`/events?wait=8&${behind}`);
+      await waiting(1);
+      counter.take();
+      await create(api);
+      const answer = await answering;
+      const { statements } = counter.take();
+      looks.push(statements.filter(({ name }) => name === 'last_positions').length);
+      expect(types(answer)).toEqual(['customer.created']);
+      expect(answer.body.meta.through_position).toBe(`${position}`);
+    }
+    expect(looks.at(-1)).toBe(0);
   });
 
-  test('is answered within a second when another node commits it', async () => {
+  test('is answered soon when another node commits it', async () => {
     const other = await startNode(service.db.serviceUrl);
     const { token } = await service.given.credential(merchant);
     const answering = timed(api.get('/events?wait=8'));
@@ -65,7 +77,7 @@ describe('whoever waits', () => {
     const answer = await answering;
     await other.stop();
     expect(types(answer)).toEqual(['customer.created']);
-    expect(answer.at - committed).toBeLessThan(1_000);
+    expect(answer.at - committed).toBeLessThan(soon);
   });
 
   test('is not answered by what is out of reach, and learns how far it went', async () => {
@@ -109,7 +121,7 @@ describe('whoever waits', () => {
     const revoked = performance.now();
     const answer = await answering;
     expect([answer.status, answer.code]).toEqual([401, 'invalid_token']);
-    expect(answer.at - revoked).toBeLessThan(1_500);
+    expect(answer.at - revoked).toBeLessThan(soon);
   });
 
   test('sees no more than its credential may at the moment of the answer', async () => {
@@ -162,7 +174,7 @@ test('draining answers everybody who waits at once, and nobody waits any more', 
   const stopping = whole.stop();
   for (const answer of await answering) {
     expect([answer.status, answer.body.data]).toEqual([200, []]);
-    expect(answer.at - started).toBeLessThan(4_000);
+    expect(answer.at - started).toBeLessThan(soon);
   }
   await stopping;
 });
