@@ -6,16 +6,27 @@ import type { Operations } from './operations.ts';
 import type { ClientOptions } from './options.ts';
 import { Outbox, type OutboxOptions } from './outbox.ts';
 import type { OutboxStore } from './outbox-store.ts';
+import { type SubscribeOptions, Subscription } from './subscription.ts';
 import { Transport } from './transport.ts';
+
+interface Feed {
+  readonly events: {
+    /** All events in order, and those to come. */
+    subscribe(options?: SubscribeOptions): Subscription;
+  };
+}
 
 /** The operations come from a list: TypeScript cannot see that a class has them. */
 const WithOperations = class {
   constructor(transport: Transport) {
-    Object.assign(this, operationsOver(transport));
+    const operations = operationsOver(transport);
+    const { list } = operations.events;
+    const subscribe = (options?: SubscribeOptions) => new Subscription(list, options);
+    Object.assign(this, operations, { events: { ...operations.events, subscribe } });
   }
 } as new (
   transport: Transport,
-) => Operations;
+) => Operations & Feed;
 
 export class Tallybook extends WithOperations {
   readonly #transport: Transport;

@@ -161,7 +161,7 @@ function unlessAborted<Done>(signal: AbortSignal, work: Promise<Done>): Promise<
   });
 }
 
-function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const abort = () => {
       clearTimeout(timer);
