@@ -5,6 +5,8 @@
 import fc from 'fast-check';
 import type { JsonObject, JsonValue } from '../../src/contract/json.ts';
 import type { OperationType } from '../../src/contract/resource.ts';
+import { left, type Spoil, spoil } from './spoil.ts';
+import { stockDefaults, stockSpoils, withOtherStock } from './stock-bodies.ts';
 
 /** What has rows that are created and changed. */
 export type Noun = 'customers' | 'products' | 'locations';
@@ -26,25 +28,13 @@ export const defaults: Readonly<Record<Noun | 'inventory', JsonObject>> = {
   inventory: { expected_quantity: null, note: null, reference: null },
 };
 
-const ofTransfers: JsonObject = {
-  from_location_id: null,
-  to_location_id: null,
-  shortage: 'refuse',
-  note: null,
-  reference: null,
-};
-
 /** What a member of such a write is without it. */
 export function defaultsOf(type: OperationType): JsonObject {
-  if (type === 'inventory.transfer') return ofTransfers;
-  return defaults[type.split('.')[0] as Noun | 'inventory'];
+  return stockDefaults[type] ?? defaults[type.split('.')[0] as Noun | 'inventory'];
 }
 
 export const reasons = ['stock_count', 'external_adjustment', 'correction'] as const;
-/** Of what comes from the outside, or leaves. */
-export const outsideReasons = [
-  ...(['sale', 'return', 'receipt', 'damage', 'loss', 'production', 'other'] as const),
-];
+export const references = ['order 1', 'order 2'];
 /** Words that are found in the names, and some that are not. */
 export const searched = ['ada', 'LOVE', 'zoe', 'flour 4', '100', '名', 'exa', 'nothing', '👍'];
 export const emails = ['ada@example.com', 'ada@EXAMPLE.com', 'zoë.z@bücher.example'];
@@ -165,16 +155,13 @@ const others: Readonly<Record<string, readonly [JsonValue, JsonValue]>> = {
   reason: ['correction', 'stock_count'],
   reference: ['other', null],
   product_id: ['prod_01k9x3v7c2e4r8t1m5n6p0q9sa', 'prod_01k9x3v7c2e4r8t1m5n6p0q9sb'],
-  lines: [
-    [{ product_id: 'prod_01k9x3v7c2e4r8t1m5n6p0q9sa', quantity: '7' }],
-    [{ product_id: 'prod_01k9x3v7c2e4r8t1m5n6p0q9sa', quantity: '8' }],
-  ],
   location_id: ['loc_01k9x3v7c2e4r8t1m5n6p0q9sa', 'loc_01k9x3v7c2e4r8t1m5n6p0q9sb'],
 };
 
 /** The same body with another value, as valid, in one member. */
 export function withOther(type: OperationType, body: JsonObject, member: string): JsonObject {
-  if (type === 'inventory.transfer') return withOtherTransfer(body, member);
+  const whole = withOtherStock(type, body, member);
+  if (whole !== undefined) return whole;
   const noun = type.split('.')[0] as Noun;
   const pair = member === 'status' ? statuses[noun] : others[member];
   if (pair === undefined) throw new Error(`no other value is known for ${member}`);
@@ -182,40 +169,6 @@ export function withOther(type: OperationType, body: JsonObject, member: string)
   return { ...body, [member]: JSON.stringify(one) === JSON.stringify(body[member]) ? two : one };
 }
 
-/** What says which way it goes fits together: it is changed as a whole. */
-function withOtherTransfer(body: JsonObject, member: string): JsonObject {
-  const one = 'loc_01k9x3v7c2e4r8t1m5n6p0q9sa';
-  const two = 'loc_01k9x3v7c2e4r8t1m5n6p0q9sb';
-  const inwards = { from_location_id: null, shortage: 'refuse', to_location_id: one };
-  const outwards = { to_location_id: null, from_location_id: two };
-  const wholes: Readonly<Record<string, JsonObject>> = {
-    from_location_id: { ...outwards, reason: 'loss' },
-    to_location_id: { ...inwards, reason: 'production' },
-    reason: { ...inwards, reason: 'return' },
-    shortage: { ...outwards, reason: 'damage', shortage: 'record' },
-  };
-  const whole = wholes[member];
-  return whole === undefined ? withOther('inventory.adjust', body, member) : { ...body, ...whole };
-}
-
-/** A body with one member that its field refuses, and the one detail that says so. */
-export interface Spoil {
-  readonly set: JsonObject;
-  /** A member to leave out instead. */
-  readonly drop?: string;
-  readonly field: string;
-  readonly code: string;
-  readonly allowed?: readonly string[];
-}
-
-const spoil = (field: string, code: string, set: JsonObject, more: Partial<Spoil> = {}): Spoil => ({
-  set,
-  field,
-  code,
-  ...more,
-});
-const left = (field: string): Spoil => spoil(field, 'required', {}, { drop: field });
-const allReasons = ['transfer', ...outsideReasons];
 const long = (length: number) => 'x'.repeat(length + 1);
 
 const spoiltName = [
@@ -260,7 +213,9 @@ const spoiltLocation = [
   spoil('timezone', 'unknown_value', { timezone: 'Mars/Base' }),
 ];
 
-const spoilsOfRest: Readonly<Record<OperationType, readonly Spoil[]>> = {
+/** Faults of single fields, by what is written. */
+const spoils: Readonly<Record<OperationType, readonly Spoil[]>> = {
+  ...stockSpoils,
   'customers.create': [...spoiltCustomer, left('name'), left('email')],
   'customers.update': [...spoiltCustomer, ...spoiltStatus('customers')],
   'customers.upsert': [...spoiltCustomer, ...spoiltStatus('customers')],
@@ -293,36 +248,7 @@ const spoilsOfRest: Readonly<Record<OperationType, readonly Spoil[]>> = {
   ],
 };
 
-const line = { product_id: 'prod_01k9x3v7c2e4r8t1m5n6p0q9sa', quantity: '1' };
-
-/** Faults of single fields, by what is written. */
-const spoils: Readonly<Record<OperationType, readonly Spoil[]>> = {
-  ...spoilsOfRest,
-  'inventory.transfer': [
-    ...['lines', 'reason'].map(left),
-    spoil('lines', 'value_not_allowed', { lines: [] }),
-    spoil('lines', 'invalid_type', { lines: line }),
-    spoil('lines.0', 'invalid_type', { lines: ['1'] }),
-    spoil('lines.0.quantity', 'must_be_positive', { lines: [{ ...line, quantity: '0' }] }),
-    spoil('lines.0.quantity', 'must_not_be_negative', { lines: [{ ...line, quantity: '-1' }] }),
-    spoil('lines.0.quantity', 'required', { lines: [{ product_id: line.product_id }] }),
-    spoil('lines.0.product_id', 'too_short', { lines: [{ ...line, product_id: '' }] }),
-    spoil('lines.0.colour', 'unknown_field', { lines: [{ ...line, colour: 'red' }] }),
-    spoil('lines.1.product_id', 'repeated', { lines: [line, line] }),
-    spoil('reason', 'value_not_allowed', { reason: 'theft' }, { allowed: allReasons }),
-    spoil('shortage', 'value_not_allowed', { shortage: 'x' }, { allowed: ['refuse', 'record'] }),
-    spoil('note', 'invalid_format', { note: 'a\nb' }),
-    spoil('is_short', 'read_only', { is_short: true }),
-    spoil('delta', 'unknown_field', { delta: '1' }),
-  ],
-};
-
 /** The writes whose bodies are known here. */
 export const writtenTypes = Object.keys(spoils) as OperationType[];
 
 export const spoilsOf = (type: OperationType): readonly Spoil[] => spoils[type] ?? [];
-
-export function spoilt(body: JsonObject, { set, drop }: Spoil): JsonObject {
-  const whole = { ...body, ...set };
-  return Object.fromEntries(Object.entries(whole).filter(([name]) => name !== drop));
-}

@@ -72,14 +72,17 @@ export class Given {
 
   async product(
     merchant: string,
-    members: { precision?: number; status?: string; tracked?: boolean } = {},
+    members: { precision?: number; status?: string; tracked?: boolean; externalId?: string } = {},
   ): Promise<string> {
     const id = mintId('prod_');
     await this.#db.sql(
       `insert into products (merchant_id, id, name, status, inventory_tracked, unit_code,
-         unit_precision, search, created_at, updated_at)
-       values ($1, $2, 'Flour', $3, $4, 'each', $5, 'flour', now(), now())`,
-      [merchant, id, members.status ?? 'active', members.tracked ?? true, members.precision ?? 0],
+         unit_precision, external_id, search, created_at, updated_at)
+       values ($1, $2, 'Flour', $3, $4, 'each', $5, $6, 'flour', now(), now())`,
+      [
+        ...[merchant, id, members.status ?? 'active', members.tracked ?? true],
+        ...[members.precision ?? 0, members.externalId ?? null],
+      ],
     );
     return id;
   }

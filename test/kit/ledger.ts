@@ -98,6 +98,28 @@ export async function ageLedger(
   await session.end();
 }
 
+/** Moves the time at which a reservation ends, as if it had been asked for so. */
+export async function endReservation(
+  db: TestDatabase,
+  merchant: string,
+  id: string,
+  at: string,
+): Promise<void> {
+  const session = await db.session();
+  await session.query("begin; set local session_replication_role = 'replica'");
+  for (const [table, name] of [
+    ['inventory_reservations', 'id'],
+    ['inventory_reservation_lines', 'reservation_id'],
+  ]) {
+    await session.query(
+      `update ${table} set expires_at = $3 where merchant_id = $1 and ${name} = $2`,
+      [merchant, id, at],
+    );
+  }
+  await session.query('commit');
+  await session.end();
+}
+
 /** What `tallybook verify` finds. */
 export async function ledgerDifferences({ serviceUrl }: Pick<TestDatabase, 'serviceUrl'>) {
   const database = connectDatabase({ url: serviceUrl, writers: 1 });

@@ -35,7 +35,9 @@ export const anySpelling: fc.Arbitrary<Spelling> = fc.record(
 );
 
 /** Members whose texts are quantities: `5` and `5.0` are the same. */
-const quantities = new Set(['quantity', 'target_quantity', 'expected_quantity']);
+const quantities = new Set([
+  ...['quantity', 'target_quantity', 'expected_quantity', 'counted_quantity'],
+]);
 
 /** One of the texts of a body. `implied` holds what members are that are not written. */
 export function spelled(body: JsonObject, spelling: Spelling, implied: JsonObject = {}): string {

@@ -6,7 +6,16 @@ import { expect } from 'vitest';
 import type { JsonObject } from '../../src/contract/json.ts';
 import type { OperationType } from '../../src/contract/resource.ts';
 import type { Answer } from '../kit/api.ts';
-import { erased, isChange, isCreate, nounOf, type Refusal, shown, type Verdict } from './rules.ts';
+import {
+  erased,
+  hasId,
+  isCreate,
+  isEnd,
+  nounOf,
+  type Refusal,
+  shown,
+  type Verdict,
+} from './rules.ts';
 import {
   actorOf,
   type Bound,
@@ -35,12 +44,18 @@ export interface Exchange {
   readonly isUnclear: boolean;
 }
 
+const reservation = { type: 'inventory_reservation', prefix: 'rsv_' };
+
 const resources: Readonly<Record<string, { readonly type: string; readonly prefix: string }>> = {
   customers: { type: 'customer', prefix: 'cus_' },
   products: { type: 'product', prefix: 'prod_' },
   locations: { type: 'location', prefix: 'loc_' },
   'inventory.adjust': { type: 'inventory_movement', prefix: 'imv_' },
   'inventory.transfer': { type: 'inventory_transfer', prefix: 'itr_' },
+  'inventory.count': { type: 'inventory_count', prefix: 'ict_' },
+  'inventory.reserve': reservation,
+  'inventory.release': reservation,
+  'inventory.fulfil': reservation,
 };
 
 function resourceOf(type: OperationType) {
@@ -52,6 +67,8 @@ function resourceOf(type: OperationType) {
 const memberPaths: Readonly<Record<string, string>> = {
   inventory_movement: '/inventory/movements',
   inventory_transfer: '/inventory/transfers',
+  inventory_count: '/inventory/counts',
+  inventory_reservation: '/inventory/reservations',
 };
 
 export const isReplay = ({ headers }: Answer): boolean =>
@@ -123,6 +140,30 @@ function writeAnswer(merchant: Merchant, type: OperationType, written: Written, 
   };
 }
 
+/** Whether the answer to a write that changes nothing is what a verdict says. It does nothing. */
+export function fits(verdict: Verdict, { caller, write, answer }: Exchange): boolean {
+  const { merchant } = caller.credential;
+  try {
+    const { operation, isReplay: is } = plain(answer);
+    if (verdict.kind === 'refused') {
+      expect(plain(answer)).toEqual(refusalAnswer(verdict.refusal));
+    } else if (verdict.kind === 'replayed') {
+      expectReplay(merchant, verdict.bound, answer);
+    } else if (verdict.kind === 'rejected') {
+      const expected = refusalAnswer(verdict.refusal, operation);
+      expect(plain(answer)).toEqual({ ...expected, isReplay: is });
+    } else {
+      expect(verdict.keeps).toBeDefined();
+      const written = { operation, resource: '', isNew: false, position: null };
+      const expected = writeAnswer(merchant, write.type, written, verdict.keeps ?? {});
+      expect(plain(answer)).toEqual({ ...expected, isReplay: is });
+    }
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Compares the answer to a write with its verdict, and lets the model do what it says. */
 export function settle(world: World, verdict: Verdict, exchange: Exchange): void {
   const { caller, answer, isUnclear } = exchange;
@@ -177,9 +218,9 @@ function perform(world: World, verdict: Verdict & { kind: 'done' }, exchange: Ex
   const { data: shown = {}, meta } = answer.body;
   expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
   const operation = newId(world, meta.operation_id, 'op_');
-  const known = isChange(write.type) ? write.id : verdict.changes;
+  const known = hasId(write.type) ? write.id : verdict.changes;
   const id = known ?? newId(world, shown.id, resourceOf(write.type).prefix);
-  const at = isCreate(write.type) ? shown.created_at : (shown.recorded_at ?? shown.updated_at);
+  const at = timeOf(write.type, shown);
   const { merchant } = caller.credential;
   const before = noun === 'inventory' ? undefined : merchant[noun].get(id);
   const next = String(merchant.journal.times.length + 1);
@@ -197,6 +238,13 @@ function perform(world: World, verdict: Verdict & { kind: 'done' }, exchange: Ex
   return { resource: id, isNew, operation, position, data };
 }
 
+/** When it was written, as the answer says. */
+function timeOf(type: OperationType, shown: JsonObject): string {
+  const { created_at, ended_at, recorded_at, updated_at } = shown;
+  const ofWrite = isEnd(type) ? ended_at : (recorded_at ?? updated_at);
+  return String(isCreate(type) ? created_at : ofWrite);
+}
+
 function bind(
   world: World,
   { caller, write, key, answer }: Exchange,
@@ -206,8 +254,13 @@ function bind(
   const { operation, resource, position, error } = outcome;
   world.bound.set(binding(credential, write, key), { write, ...outcome });
   const { type, id, body } = write;
-  const [named = null, other] = ['location_id', 'from_location_id', 'to_location_id'].flatMap(
-    (name) => (nounOf(type) === 'inventory' && typeof body[name] === 'string' ? [body[name]] : []),
+  const held = credential.merchant.reservations.get(id)?.location_id;
+  const [named = held ?? null, other] = [
+    'location_id',
+    'from_location_id',
+    'to_location_id',
+  ].flatMap((name) =>
+    nounOf(type) === 'inventory' && typeof body[name] === 'string' ? [body[name]] : [],
   );
   if (other !== undefined) credential.merchant.otherPlaces.set(operation, other);
   credential.merchant.operations.set(operation, {

@@ -1,16 +1,23 @@
-// Batches: writes of the model together in one request. Their order is the service's choice: what
-// changed something is in the order of positions, and what is of one type in the order of the list.
+// Batches: writes of the model together in one request. Their order is the service's choice: that
+// of the positions.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { JsonObject } from '../../src/contract/json.ts';
 import type { Answer } from '../kit/api.ts';
-import { defaultsOf } from '../kit/bodies.ts';
-import { plainSpelling, spelled } from '../kit/spelling.ts';
-import { etagOf, isReplay, locationOf, newId, plain, refusalAnswer, settle } from './answers.ts';
+import {
+  etagOf,
+  fits,
+  isReplay,
+  locationOf,
+  newId,
+  plain,
+  refusalAnswer,
+  settle,
+} from './answers.ts';
 import { type Command, command, type DefiniteAnswer, type Real } from './commands.ts';
 import { callerOf, keyOf, type WriteDraft, writeOf } from './drafts.ts';
-import { isChange, judge, refusalOfCaller, sentBody } from './rules.ts';
+import { hasId, judge, refusalOfCaller, sentBody } from './rules.ts';
 import { actorOf, type Caller, type World, type Write } from './world.ts';
 
 export interface BatchDraft {
@@ -72,9 +79,10 @@ async function send(
   const operations = items.map(({ write, key: idempotency_key }) => ({
     type: write.type,
     idempotency_key,
-    body: JSON.parse(
-      spelled(sentBody(write), plainSpelling, isChange(write.type) ? {} : defaultsOf(write.type)),
-    ),
+    ...(hasId(write.type) ? { id: write.id } : {}),
+    ...(write.named === undefined ? {} : { external_id: write.named }),
+    ...(write.ifMatch === undefined ? {} : { if_match: write.ifMatch }),
+    body: sentBody(write),
   }));
   const request = { body: JSON.stringify({ operations }), key };
   for (let isUnclear = false; ; isUnclear = true) {
@@ -94,30 +102,36 @@ interface Ended {
   readonly span: { readonly from: number; readonly to: number };
 }
 
+/**
+ * What changed something is in the order of positions. What did not was judged on what was there
+ * between two of these, nobody knows which: its answer must be right once.
+ */
 function settleAll(world: World, real: Real, ended: Ended): void {
   const { caller, span, isUnclear } = ended;
-  const left = ended.items.map((item, n) => ({
-    ...item,
-    answer: answerOf(item, ended.results[n]),
-  }));
-  while (left.length > 0) {
-    const heads = left.filter(
-      ({ write }, n) => left.findIndex((other) => other.write.type === write.type) === n,
-    );
-    const [next] = heads.sort((a, b) => placeOf(a.answer) - placeOf(b.answer));
-    if (next === undefined) return;
-    left.splice(left.indexOf(next), 1);
-    const { write, key, answer } = next;
+  const before = caller.credential.merchant.journal.times.length;
+  const all = ended.items.map((item, n) => {
+    const answer = answerOf(item, ended.results[n]);
+    const place = Number(answer.body.meta.position ?? 0);
+    return { ...item, answer, place: place > before ? place : 0 };
+  });
+  const changes = all.filter(({ place }) => place > 0).sort((a, b) => a.place - b.place);
+  let left = all.filter(({ place }) => place === 0);
+  const settleOne = ({ write, key, answer }: (typeof all)[number]) => {
     const verdict = judge(world, caller, write, key);
-    real.note(`in a batch: ${verdict.kind}`);
+    real.note(`in a batch: ${write.type} ${verdict.kind}`);
     settle(world, verdict, { caller, write, key, answer, span, isUnclear });
     world.sent.push({ credential: caller.credential, write, key });
+  };
+  for (const next of [...changes, undefined]) {
+    const right = left.filter(({ write, key, answer }) => {
+      const verdict = judge(world, caller, write, key);
+      return fits(verdict, { caller, write, key, answer, span, isUnclear });
+    });
+    for (const one of next === undefined ? left : right) settleOne(one);
+    left = left.filter((one) => !right.includes(one));
+    if (next !== undefined) settleOne(next);
   }
 }
-
-/** Where something was changed: its position. What changed nothing depends on what is before it. */
-const placeOf = (answer: Answer): number =>
-  isReplay(answer) ? 0 : Number(answer.body.meta.position ?? 0);
 
 /** A result as its own request would be answered. */
 function answerOf({ write }: Item, result: JsonObject | undefined): Answer {

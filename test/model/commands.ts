@@ -12,7 +12,7 @@ import { plainSpelling, type Spelling, spelled } from '../kit/spelling.ts';
 import { etagOf, isReplay, plain, readAnswer, refusalAnswer, settle } from './answers.ts';
 import { callerOf, keyOf, pathOf, type WriteDraft, writeOf } from './drafts.ts';
 import { isPatch, judge, nounOf, refusalOfCaller, sentBody, type Verdict } from './rules.ts';
-import { type Member, member } from './views.ts';
+import { type Member, member, scopes } from './views.ts';
 import { type Caller, type Merchant, pick, type World, type Write } from './world.ts';
 
 export interface Request extends Ask {
@@ -35,6 +35,10 @@ export interface Real {
   newMerchant(name: string): Promise<string>;
   /** Erases a customer. Its operation: what only the service knows of it. */
   erase(merchant: string, customer: string): Promise<JsonObject>;
+  /** Tells that a reservation has expired. Its operation. */
+  expire(merchant: string, reservation: string): Promise<JsonObject>;
+  /** Moves the end of a reservation to a time. */
+  lapse(merchant: string, reservation: string, at: string): Promise<void>;
   /** Moves the times of what happened at merchants back by `agedBy`. */
   age(merchants: readonly string[]): Promise<void>;
   /** Closes the service and opens it again, on the same database. */
@@ -186,9 +190,8 @@ export const get = (draft: { by: number; name: Member; which: number }): Command
     const idsAt = (one: Merchant | undefined) => [...(one?.[draft.name].keys() ?? [])];
     const foreign = world.merchants.find((one) => one !== merchant);
     const id = pick(idsAt(merchant), idsAt(foreign), draft.which);
-    const isOfStock = draft.name === 'movements' || draft.name === 'transfers';
-    const folder = isOfStock ? `/inventory/${draft.name}` : `/${draft.name}`;
-    const answer = await real.send(caller, 'GET', `${folder}/${id}`);
+    const folder = scopes[draft.name] === 'inventory.read' ? '/inventory/' : '/';
+    const answer = await real.send(caller, 'GET', `${folder}${draft.name}/${id}`);
     real.note(`get ${draft.name} ${answer.status}`);
     const { refusal, value } = member(caller, draft.name, id);
     if (refusal !== undefined) {
@@ -210,14 +213,14 @@ export const self = (draft: { by: number }): Command =>
       expect(plain(answer)).toEqual(refusalAnswer(refusal));
       return;
     }
-    const { id, merchant, scopes, locations } = caller.credential;
+    const { id, merchant, scopes: held, locations } = caller.credential;
     expect(plain(answer)).toEqual(
       readAnswer({
         id,
         kind: 'personal_access_token',
         merchant: { id: merchant.id, name: merchant.name },
         application: null,
-        scopes,
+        scopes: held,
         locations,
         expires_at: expect.any(String),
         last_used_at: answer.body.data?.last_used_at ?? null,

@@ -9,22 +9,22 @@ import {
   emails,
   externalIds,
   type Noun,
-  outsideReasons,
   reasons,
+  references,
   searched,
   skus,
   spoilsOf,
 } from '../kit/bodies.ts';
+import { outsideReasons } from '../kit/stock-bodies.ts';
 import { agedBy } from './commands.ts';
-import { isChange, nounOf } from './rules.ts';
+import { isChange, isEnd, nounOf } from './rules.ts';
+import { idOf, type StockDraft, stockWriteOf } from './stock-drafts.ts';
 import {
   type Caller,
   type Credential,
   type List,
   type Merchant,
   pick,
-  quantityOf,
-  unitsOf,
   type World,
   type Write,
 } from './world.ts';
@@ -45,32 +45,7 @@ export type Draft =
       readonly named: string;
       readonly body: JsonObject;
     }
-  | {
-      readonly kind: 'adjust';
-      readonly product: number;
-      readonly location: number;
-      /** In hundred-thousandths, or what the quantity is already. */
-      readonly target: number | 'same';
-      readonly expected: 'none' | 'current' | 'wrong';
-      readonly reason: string;
-      readonly note: string | null;
-      readonly reference: string | null;
-    }
-  | TransferDraft;
-
-/** A transfer by numbers: of the products those that differ. */
-export interface TransferDraft {
-  readonly kind: 'transfer';
-  readonly sides: 'in' | 'out' | 'between';
-  readonly from: number;
-  readonly to: number;
-  /** In hundred-thousandths. */
-  readonly lines: readonly { readonly product: number; readonly quantity: number }[];
-  readonly reason: string;
-  readonly shortage: string;
-  readonly note: string | null;
-  readonly reference: string | null;
-}
+  | StockDraft;
 
 export interface WriteDraft {
   readonly what: Draft;
@@ -120,69 +95,19 @@ function madeOf(world: World, { merchant }: Credential, what: Draft): Write {
       const body = { ...what.body, external_id: named };
       return { type: `${noun}.upsert`, id: '', named, ifMatch: undefined, body };
     }
-    case 'adjust': {
-      const body = adjustmentOf(world, merchant, what);
-      return { type: 'inventory.adjust', id: '', ifMatch: undefined, body };
-    }
-    case 'transfer': {
-      const body = transferOf(world, merchant, what);
-      return { type: 'inventory.transfer', id: '', ifMatch: undefined, body };
-    }
+    default:
+      return stockWriteOf(world, merchant, what);
   }
-}
-
-function adjustmentOf(
-  world: World,
-  merchant: Merchant,
-  what: Draft & { readonly kind: 'adjust' },
-): JsonObject {
-  const product_id = idOf(world, merchant, 'products', what.product);
-  const location_id = idOf(world, merchant, 'locations', what.location);
-  const level = merchant.levels.get(`${product_id} ${location_id}`);
-  const current = String(level?.quantity ?? '0');
-  const wrong = quantityOf(unitsOf(current) + 100_000n);
-  return {
-    product_id,
-    location_id,
-    target_quantity: what.target === 'same' ? current : quantityOf(BigInt(what.target)),
-    reason: what.reason,
-    expected_quantity: { none: null, current, wrong }[what.expected],
-    note: what.note,
-    reference: what.reference,
-  };
-}
-
-function transferOf(world: World, merchant: Merchant, what: TransferDraft): JsonObject {
-  const from = idOf(world, merchant, 'locations', what.from);
-  const into = idOf(world, merchant, 'locations', what.to);
-  const sides = from === into && what.sides === 'between' ? 'out' : what.sides;
-  const lines = new Map(
-    what.lines.map(({ product, quantity }) => [
-      idOf(world, merchant, 'products', product),
-      quantityOf(BigInt(quantity)),
-    ]),
-  );
-  return {
-    from_location_id: sides === 'in' ? null : from,
-    to_location_id: sides === 'out' ? null : into,
-    reason: sides === 'between' ? 'transfer' : what.reason,
-    shortage: sides === 'out' ? what.shortage : 'refuse',
-    lines: [...lines].map(([product_id, quantity]) => ({ product_id, quantity })),
-    note: what.note,
-    reference: what.reference,
-  };
-}
-
-/** Of the merchant's own; now and then a foreign one, or one that nobody has. */
-function idOf(world: World, merchant: Merchant, noun: Noun, n: number): string {
-  const foreign = world.merchants.find((one) => one !== merchant);
-  return pick([...merchant[noun].keys()], [...(foreign?.[noun].keys() ?? [])], n);
 }
 
 export function pathOf({ type, id, named }: Write): string {
   if (named !== undefined) return `/${nounOf(type)}?external_id=${encodeURIComponent(named)}`;
   if (type === 'inventory.adjust') return '/inventory/adjustments';
   if (type === 'inventory.transfer') return '/inventory/transfers';
+  if (type === 'inventory.count') return '/inventory/counts';
+  if (type === 'inventory.reserve') return '/inventory/reservations';
+  const end = type.split('.')[1];
+  if (isEnd(type)) return `/inventory/reservations/${id}/${end}`;
   return isChange(type) ? `/${nounOf(type)}/${id}` : `/${nounOf(type)}`;
 }
 
@@ -225,6 +150,12 @@ function journalNamed(
   return [['journal', (n >= 88 && n < 90 ? foreign : own)?.journal.id ?? '']];
 }
 
+const statuses: Readonly<Record<string, readonly string[]>> = {
+  operations: ['succeeded', 'rejected'],
+  locations: ['active', 'inactive'],
+  reservations: ['active', 'fulfilled', 'released', 'expired'],
+};
+
 function filterValue(
   world: World,
   merchant: Merchant,
@@ -232,13 +163,8 @@ function filterValue(
   filter: string,
   n: number,
 ): string {
-  const statuses = {
-    operations: ['succeeded', 'rejected'],
-    locations: ['active', 'inactive'],
-  } as const;
-  const status = list === 'operations' || list === 'locations' ? statuses[list] : undefined;
   const fixed: Readonly<Record<string, readonly string[]>> = {
-    status: status ?? ['active', 'archived'],
+    status: statuses[list] ?? ['active', 'archived'],
     email: emails,
     external_id: externalIds,
     sku: skus,
@@ -247,6 +173,7 @@ function filterValue(
     q: searched,
     reason: [...reasons, ...outsideReasons],
     short: ['true'],
+    reference: references,
     type: list === 'events' ? eventTypes : operationTypes,
     order: ['asc', 'desc'],
   };

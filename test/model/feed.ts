@@ -3,6 +3,7 @@
 import type { JsonObject, JsonValue } from '../../src/contract/json.ts';
 import type { OperationType } from '../../src/contract/resource.ts';
 import type { Noun } from '../kit/bodies.ts';
+import { noticesOf } from './reservations.ts';
 import { nounOf } from './rules.ts';
 import { shortOf } from './transfers.ts';
 import { type Credential, type Merchant, reaches } from './world.ts';
@@ -17,6 +18,11 @@ const types: Readonly<Record<string, string>> = {
   'locations.update': 'location.updated',
   'inventory.adjust': 'inventory.adjusted',
   'inventory.transfer': 'inventory.transferred',
+  'inventory.count': 'inventory.counted',
+  'inventory.reserve': 'inventory.reserved',
+  'inventory.release': 'inventory.released',
+  'inventory.fulfil': 'inventory.fulfilled',
+  'inventory.expire': 'inventory.expired',
 };
 
 /** What a feed is narrowed to. Each that is empty lets everything through. */
@@ -79,32 +85,41 @@ function written(
   };
 }
 
-/** At least one movement is wanted; those at locations that are not granted are cut out. */
+/** Something of it is wanted; what is at locations that are not granted is cut out. */
 function movedBy(
   credential: Credential,
   { locations, products }: Wanted,
   operation: JsonObject,
 ): Shown | undefined {
-  const near = [...credential.merchant.movements.values()].filter(
-    (one) => one.operation_id === operation.id && reaches(credential, one.location_id),
-  );
+  const { merchant } = credential;
+  const isNear = ({ location_id }: JsonObject) => reaches(credential, location_id);
+  const moved = [...merchant.movements.values()].filter((one) => one.operation_id === operation.id);
+  const near = moved.filter(isNear);
   const { type, id } = operation.resource as { type: string; id: string };
-  const transfer = credential.merchant.transfers.get(id);
-  const short = (transfer === undefined ? [] : shortOf(transfer)).filter((one) =>
-    reaches(credential, one.location_id),
-  );
-  const isAsked = [...near, ...short].some(
+  const [name, notices] = noticesIn(merchant, id);
+  const noticed = notices.filter(isNear);
+  const isOfSome = [...near, ...noticed].some(
     (one) => isAmong(locations, one.location_id) && isAmong(products, one.product_id),
   );
-  if (!isAsked) return undefined;
-  const places = new Set([...near, ...short].map(({ location_id }) => String(location_id)));
+  const isStill = moved.length === 0 && products.length === 0 && isNear(operation);
+  if (!isOfSome && !(isStill && isAmong(locations, operation.location_id))) return undefined;
+  const own = isNear(operation) ? [operation] : [];
+  const places = [...near, ...noticed, ...own].map(({ location_id }) => String(location_id));
+  const isMovement = type === 'inventory_movement';
   return {
-    resource: { type, id: transfer === undefined ? (near[0]?.id ?? null) : id, version: null },
-    location_ids: [...places].sort(),
+    resource: { type, id: isMovement ? (near[0]?.id ?? null) : id, version: null },
+    location_ids: [...new Set(places)].sort(),
     data: {
       movements: near.slice(0, 50),
       movement_count: near.length,
-      ...(short.length === 0 ? {} : { short }),
+      ...(noticed.length === 0 ? {} : { [name]: noticed }),
     },
   };
+}
+
+/** What an event says beside its movements. */
+function noticesIn({ transfers, reservations }: Merchant, id: string): [string, JsonObject[]] {
+  const held = reservations.get(id);
+  if (held !== undefined) return ['reservation_lines', noticesOf(held)];
+  return ['short', shortOf(transfers.get(id) ?? { lines: [] })];
 }

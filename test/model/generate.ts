@@ -3,32 +3,20 @@
 import fc from 'fast-check';
 import type { Scope } from '../../src/core/principal.ts';
 import { scopes } from '../../src/resources.ts';
-import {
-  anyBody,
-  anyPatch,
-  defaults,
-  externalIds,
-  type Noun,
-  outsideReasons,
-  reasons,
-} from '../kit/bodies.ts';
+import { anyBody, anyPatch, defaults, externalIds, type Noun } from '../kit/bodies.ts';
 import { anySpelling } from '../kit/spelling.ts';
 import { batch } from './batches.ts';
 import * as does from './commands.ts';
 import type { Draft } from './drafts.ts';
+import { number, plain, rarely, stockWrites } from './generate-stock.ts';
 import * as operator from './operator.ts';
 import * as reads from './pages.ts';
 import { listDays, listStock } from './stock.ts';
 import { type List, listNames } from './world.ts';
 
-const plain = { noNullPrototype: true } as const;
-const number = fc.nat(99);
 /** Mostly somebody who may do everything: of the one merchant, or of the other. */
 const anybody = fc.oneof({ weight: 3, arbitrary: fc.nat(1) }, { weight: 2, arbitrary: number });
 const nouns = fc.constantFrom('customers' as const, 'products' as const, 'locations' as const);
-const rarely = <T>(usual: T, other: fc.Arbitrary<T>, among: number): fc.Arbitrary<T> =>
-  fc.oneof({ weight: among - 1, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: other });
-
 const creates: fc.Arbitrary<Draft> = fc
   .constantFrom(
     'customers' as const,
@@ -66,53 +54,6 @@ const upserts: fc.Arbitrary<Draft> = nouns.chain((noun) =>
   ),
 );
 
-/** A few places, and targets that meet often, so that levels have chains and no-ops. */
-const adjustments: fc.Arbitrary<Draft> = fc.record(
-  {
-    kind: fc.constant('adjust'),
-    product: number,
-    location: number,
-    target: fc.oneof(
-      { weight: 6, arbitrary: fc.nat(12).map((whole) => whole * 100_000) },
-      { weight: 1, arbitrary: fc.constant('same' as const) },
-      { weight: 2, arbitrary: fc.nat(3_000_000) },
-    ),
-    expected: rarely('none', fc.constantFrom('current', 'current', 'wrong'), 3),
-    reason: fc.constantFrom(...reasons),
-    note: fc.constantFrom(null, 'Count 7', 'né\u0301'),
-    reference: fc.constantFrom(null, 'PO "7"'),
-  },
-  plain,
-);
-
-/** Few enough that what is there is often less, and that lines meet. */
-const transfers: fc.Arbitrary<Draft> = fc.record(
-  {
-    kind: fc.constant('transfer'),
-    sides: fc.constantFrom('in', 'in', 'out', 'out', 'between'),
-    from: number,
-    to: number,
-    lines: fc.array(
-      fc.record(
-        {
-          product: number,
-          quantity: fc.oneof(
-            { weight: 5, arbitrary: fc.integer({ min: 1, max: 9 }).map((n) => n * 100_000) },
-            { weight: 1, arbitrary: fc.integer({ min: 1, max: 3_000_000 }) },
-          ),
-        },
-        plain,
-      ),
-      { minLength: 1, maxLength: 3 },
-    ),
-    reason: fc.constantFrom(...outsideReasons),
-    shortage: rarely('refuse', fc.constant('record'), 3),
-    note: fc.constantFrom(null, 'Delivery 7'),
-    reference: fc.constantFrom(null, 'receipt 1'),
-  },
-  plain,
-);
-
 const sending = {
   by: anybody,
   spelling: anySpelling,
@@ -132,7 +73,6 @@ const writes = (what: fc.Arbitrary<Draft>) =>
     )
     .map(does.write);
 
-/** What does not depend on another type, so that the model knows the order. */
 const batches = fc
   .record(
     {
@@ -141,8 +81,8 @@ const batches = fc
         fc.record(
           {
             what: fc.oneof(
-              { weight: 3, arbitrary: adjustments },
-              { weight: 1, arbitrary: creates },
+              { weight: 3, arbitrary: fc.oneof(...stockWrites) },
+              { weight: 2, arbitrary: fc.oneof(creates, changes, upserts) },
             ),
             key: rarely<'new' | number>('new', number, 4),
             spoil: rarely<number | null>(null, number, 8),
@@ -185,6 +125,8 @@ const filtersOf: Readonly<Record<List['name'], readonly string[]>> = {
     'after_position',
   ],
   transfers: ['location_id', 'short'],
+  counts: ['location_id'],
+  reservations: ['status', 'location_id', 'reference'],
   operations: ['type', 'status', 'request_id', 'credential_id'],
   events: ['location_id', 'after_position'],
 };
@@ -238,6 +180,23 @@ const moments = fc
   )
   .map(reads.list);
 
+/** Of which there are few: so a page at a time. */
+const papers = fc
+  .constantFrom('transfers' as const, 'counts' as const, 'reservations' as const)
+  .chain((name) =>
+    fc.record(
+      {
+        name: fc.constant(name),
+        filters: rarely<readonly (readonly [string, number])[]>([], anyFilters(name), 2),
+        key: fc.constant(null),
+        ...turning,
+        limits: fc.constantFrom([1], [2, 1]),
+      },
+      plain,
+    ),
+  )
+  .map(reads.list);
+
 const feeds = fc
   .record(
     {
@@ -276,6 +235,8 @@ const gets = fc
         ...([
           'movements',
           'transfers',
+          'counts',
+          'reservations',
           'customers',
           'products',
           'locations',
@@ -305,21 +266,25 @@ const access = fc.oneof(
   fc.record({ merchant: number, which: number }, plain).map(operator.erase),
 );
 
+const due = fc.record({ merchant: rarely(0, fc.constant(1), 3), which: number }, plain);
+
 const anyBroken = fc
   .record({ by: anybody, which: number, how: fc.constantFrom(...does.allBreaks) }, plain)
   .map(does.broken);
 
 /** One command of any kind. */
 export const anyCommand: fc.Arbitrary<does.Command> = fc.oneof(
-  { weight: 32, arbitrary: writes(adjustments) },
-  { weight: 28, arbitrary: writes(transfers) },
+  ...stockWrites.map(({ weight, arbitrary }) => ({ weight, arbitrary: writes(arbitrary) })),
+  { weight: 6, arbitrary: due.map(operator.lapse) },
+  { weight: 4, arbitrary: due.map(operator.expire) },
   { weight: 18, arbitrary: writes(creates) },
   { weight: 18, arbitrary: writes(changes) },
   { weight: 18, arbitrary: writes(upserts) },
   { weight: 20, arbitrary: batches },
   { weight: 30, arbitrary: replays },
-  { weight: 18, arbitrary: lists },
+  { weight: 24, arbitrary: lists },
   { weight: 9, arbitrary: moments },
+  { weight: 7, arbitrary: papers },
   { weight: 15, arbitrary: feeds },
   { weight: 12, arbitrary: stocks },
   { weight: 5, arbitrary: days },

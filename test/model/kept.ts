@@ -6,7 +6,7 @@ import type { JsonObject } from '../../src/contract/json.ts';
 import { defaults } from '../kit/bodies.ts';
 import { type Command, type ReplayDraft, replay, restart, write } from './commands.ts';
 import type { Draft, ListDraft, WriteDraft } from './drafts.ts';
-import { age, erase, grant, rescope, revoke, rotate } from './operator.ts';
+import { age, erase, expire, grant, lapse, rescope, revoke, rotate } from './operator.ts';
 import { goOn, list } from './pages.ts';
 
 const send = (by: number, what: Draft, more: Partial<WriteDraft> = {}): Command =>
@@ -22,6 +22,27 @@ const set = (target: number | 'same', more: Partial<Draft & { kind: 'adjust' }> 
   note: null,
   reference: null,
   ...more,
+});
+
+const remarks = { note: null, reference: null };
+const some = [{ product: 0, quantity: 300_000 }];
+
+const transfer = (reason: string, more: Partial<Draft & { kind: 'transfer' }> = {}): Draft => ({
+  ...{ kind: 'transfer', sides: 'out', from: 0, to: 0, lines: some, reason, shortage: 'refuse' },
+  ...remarks,
+  ...more,
+});
+
+const reserve = (expiry: number | null): Draft => ({
+  ...{ kind: 'reserve', location: 0, lines: some, expiry },
+  ...remarks,
+});
+const release = (which: number): Draft => ({ kind: 'release', which, note: null });
+const fulfil = (which: number): Draft => ({ kind: 'fulfil', which, reason: 'sale', ...remarks });
+
+const count = (counted: number | 'same', since: number | null): Draft => ({
+  ...{ kind: 'count', location: 0, since, journal: 'own', ...remarks },
+  lines: [{ product: 0, counted, expected: 'current', since: null }],
 });
 
 const change = (body: JsonObject): Draft => ({
@@ -139,6 +160,49 @@ export const kept: readonly { readonly name: string; readonly commands: readonly
       erase({ merchant: 0, which: 0 }),
       age(),
       ...[6, 7, 8, 9, 10, 11, 12].flatMap((n) => [asOf('as_of', n), asOf('as_of_position', n)]),
+    ],
+  },
+  {
+    name: 'a count adds what has moved since its position, and one that finds nothing is recorded',
+    commands: [
+      send(0, set(five)),
+      send(0, transfer('sale')),
+      send(0, count(seven, 1)),
+      send(0, count('same', null)),
+      send(0, count(0, 3)),
+      again(10),
+      again(11),
+      feed(0, [['location_id', 0]], 9),
+    ],
+  },
+  {
+    name: 'what is put aside is left alone but by counts and damage, and ends once',
+    commands: [
+      send(0, set(five)),
+      send(0, reserve(null)),
+      send(0, transfer('sale')),
+      send(0, transfer('damage')),
+      send(0, fulfil(0)),
+      send(0, release(0)),
+      send(0, fulfil(0)),
+      again(9),
+      again(11),
+      feed(0, [['product_id', 0]], 9),
+    ],
+  },
+  {
+    name: 'what has expired counts no more, whether or not anything has told it',
+    commands: [
+      send(0, set(five)),
+      send(0, reserve(7)),
+      send(0, reserve(7)),
+      lapse({ merchant: 0, which: 0 }),
+      send(0, release(0)),
+      send(0, reserve(7)),
+      again(9),
+      expire({ merchant: 0, which: 0 }),
+      send(0, fulfil(0)),
+      feed(0, [['location_id', 0]], 9),
     ],
   },
   {

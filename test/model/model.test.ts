@@ -59,28 +59,54 @@ const rules = [
 ];
 const lists = [
   ...['customers', 'products', 'locations', 'movements', 'transfers', 'operations', 'events'],
+  ...['counts', 'reservations'],
 ];
-const stock = ['inventory.adjust', 'inventory.transfer'].map((type) => ({ type, ok: 201 }));
+const stock = ['adjust', 'transfer', 'count', 'reserve'].map((name) => ({
+  type: `inventory.${name}`,
+  ok: 201,
+}));
+const ends = ['release', 'fulfil'].map((name) => ({ type: `inventory.${name}`, ok: 200 }));
+const written = [...edits, ...stock, ...ends];
 
 /** A test in which one of these never happened would prove nothing about it. */
 const expected = [
-  ...[...edits, ...stock].flatMap(({ type, ok }) => [
+  ...written.flatMap(({ type, ok }) => [
     `${type} done ${ok}`,
     `${type} replayed ${ok}`,
     `${type} refused 401 invalid_token`,
     `${type} refused 403 insufficient_scope`,
-    `${type} refused 409 idempotency_key_reused`,
     `${type} refused 422 validation_failed`,
   ]),
+  ...[...edits, ...stock].map(({ type }) => `${type} refused 409 idempotency_key_reused`),
   ...rules.map((code) => `inventory.adjust rejected 422 ${code}`),
   ...rules.map((code) => `inventory.adjust replayed 422 ${code}`),
   ...['sku_taken', 'external_id_taken'].map((code) => `products.create rejected 422 ${code}`),
-  ...['done', 'replayed', 'rejected', 'refused'].map((kind) => `in a batch: ${kind}`),
+  ...written.flatMap(({ type }) =>
+    ['done', 'replayed', 'refused'].map((kind) => `in a batch: ${type} ${kind}`),
+  ),
+  ...[...stock, ...ends].map(({ type }) => `in a batch: ${type} rejected`),
   'inventory.adjust refused 403 location_not_granted',
   'inventory.transfer refused 403 location_not_granted',
   'inventory.transfer rejected 422 insufficient_quantity',
   'inventory.transfer replayed 422 insufficient_quantity',
   'inventory.transfer rejected 422 location_inactive',
+  'inventory.count refused 403 location_not_granted',
+  ...rules
+    .filter((code) => code !== 'inventory_no_change')
+    .map((code) => `inventory.count rejected 422 ${code}`),
+  'inventory.count replayed 422 inventory_quantity_mismatch',
+  'inventory.reserve refused 403 location_not_granted',
+  ...['insufficient_quantity', 'location_inactive', 'product_archived', 'validation_failed'].map(
+    (code) => `inventory.reserve rejected 422 ${code}`,
+  ),
+  'inventory.reserve replayed 422 insufficient_quantity',
+  'inventory.release refused 404 not_found',
+  'inventory.release rejected 422 reservation_not_active',
+  'inventory.fulfil refused 404 not_found',
+  'inventory.fulfil rejected 422 reservation_not_active',
+  'inventory.fulfil replayed 422 reservation_not_active',
+  'inventory.expire done',
+  'lapsed',
   'locations.create refused 403 location_not_granted',
   'locations.create rejected 422 code_taken',
   'locations.upsert refused 403 location_not_granted',

@@ -9,8 +9,11 @@ import {
   revoke as revokeCredential,
   rotateToken,
 } from '../../src/access/operator/credentials.ts';
+import type { JsonObject } from '../../src/contract/json.ts';
 import type { MerchantId, Scope } from '../../src/core/principal.ts';
 import { agedBy, type Command, command } from './commands.ts';
+import { statusNow } from './ledger.ts';
+import { end } from './reservations.ts';
 import {
   actorOf,
   type Credential,
@@ -91,24 +94,68 @@ export const erase = (draft: { merchant: number; which: number }): Command =>
     const row = rows[draft.which % rows.length];
     if (merchant === undefined || row === undefined) return;
     const id = String(row.id);
-    const { created_at, ...operation } = await erase(merchant.id, id);
-    const isDone = merchant.erased.has(id);
-    const position = isDone ? null : nextPosition(merchant, String(created_at));
-    expect(operation.position).toBe(position);
-    merchant.operations.set(String(operation.id), {
-      ...operation,
-      type: 'customers.erase',
-      status: 'succeeded',
-      resource: { type: 'customer', id },
-      error: null,
-      location_id: null,
-      created_at: null,
-      actor: actorOf({ id: String(operation.credential_id), name: 'operator' }),
-    });
+    const operation = await erase(merchant.id, id);
+    const resource = { type: 'customer', id };
+    const written = { type: 'customers.erase', resource, location_id: null };
+    record(merchant, operation, written, !merchant.erased.has(id));
     merchant.erased.add(id);
     // Another one may have it now.
     merchant.customers.set(id, { ...row, external_id: null });
   });
+
+/** Lets the time of an active reservation come. Nothing tells it: from now on it counts no more. */
+export const lapse = (draft: { merchant: number; which: number }): Command =>
+  command('lapse', draft, async (world, real) => {
+    const { merchant, rows: active } = held(world, draft.merchant, 'active');
+    const rows = active.filter(({ expires_at }) => expires_at !== null);
+    const row = rows[draft.which % rows.length];
+    if (merchant === undefined || row === undefined) return;
+    const at = new Date(Date.now() - 1_000).toISOString();
+    await real.lapse(merchant.id, String(row.id), at);
+    merchant.reservations.set(String(row.id), { ...row, expires_at: at });
+  });
+
+/** Tells that one has expired, as the sweep does. */
+export const expire = (draft: { merchant: number; which: number }): Command =>
+  command('expire', draft, async (world, real) => {
+    const { merchant, rows } = held(world, draft.merchant, 'expired');
+    const row = rows[draft.which % rows.length];
+    if (merchant === undefined || row === undefined) return;
+    const id = String(row.id);
+    const operation = await real.expire(merchant.id, id);
+    const resource = { type: 'inventory_reservation', id };
+    const written = { type: 'inventory.expire', resource, location_id: row.location_id ?? null };
+    record(merchant, operation, written, true);
+    const at = String(operation.created_at);
+    end(merchant, row, { status: 'expired', at, operation: String(operation.id), note: null });
+    real.note('inventory.expire done');
+  });
+
+/** Those of a merchant that nothing has ended, by what they are now. */
+function held({ merchants }: World, n: number, status: string) {
+  const merchant = merchants[n % merchants.length];
+  const rows = [...(merchant?.reservations.values() ?? [])].filter(
+    (row) => row.ended_at === null && statusNow(row) === status,
+  );
+  return { merchant, rows };
+}
+
+/** What the operator's credential has written. */
+function record(
+  merchant: Merchant,
+  { created_at, ...operation }: JsonObject,
+  written: JsonObject,
+  isChange: boolean,
+): void {
+  const position = isChange ? nextPosition(merchant, String(created_at)) : null;
+  expect(operation.position).toBe(position);
+  merchant.operations.set(String(operation.id), {
+    ...operation,
+    ...{ status: 'succeeded', error: null, created_at: null },
+    ...written,
+    actor: actorOf({ id: String(operation.credential_id), name: 'operator' }),
+  });
+}
 
 /** Lets so much time pass for all that has happened that levels can be asked for by it. */
 export const age = (): Command =>

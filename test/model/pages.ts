@@ -98,6 +98,9 @@ function ask(real: Real, caller: Caller, wanted: List, limit: number, cursor?: s
 
 function folderOf({ name, id }: List): string {
   if (name === 'product levels') return `/products/${id}/levels`;
-  const isOfStock = name === 'levels' || name === 'movements' || name === 'transfers';
-  return isOfStock ? `/inventory/${name}` : `/${name}`;
+  return listsOfStock.includes(name) ? `/inventory/${name}` : `/${name}`;
 }
+
+const listsOfStock: readonly List['name'][] = [
+  ...(['levels', 'movements', 'transfers', 'counts', 'reservations'] as const),
+];

@@ -1,20 +1,22 @@
 // What becomes of a write, in the order in which the interface judges it: caller, scope, location,
 // key, fields, path, state.
 
-import type { JsonObject, JsonValue } from '../../src/contract/json.ts';
+import type { JsonObject } from '../../src/contract/json.ts';
 import type { OperationType } from '../../src/contract/resource.ts';
 import type { Scope } from '../../src/core/principal.ts';
-import { defaults, type Noun, spoilt } from '../kit/bodies.ts';
+import { defaults, type Noun } from '../kit/bodies.ts';
+import { spoilt } from '../kit/spoil.ts';
+import { count, journalFaults } from './counts.ts';
+import { levelShown, move, placeOf } from './ledger.ts';
+import { fulfil, release, reservationShown, reserve } from './reservations.ts';
 import { transfer } from './transfers.ts';
 import {
-  actorOf,
   type Bound,
   binding,
   type Caller,
   type Credential,
   isSameRequest,
   type Merchant,
-  quantityOf,
   type Rows,
   reaches,
   sorted,
@@ -55,6 +57,8 @@ export type Verdict =
       readonly does: (minted: Minted) => JsonObject;
       /** What an upsert changes; undefined: it creates. */
       readonly changes?: string;
+      /** It changes nothing. */
+      readonly keeps?: JsonObject;
     }
   | { readonly kind: 'replayed'; readonly bound: Bound };
 
@@ -62,6 +66,11 @@ export const nounOf = (type: OperationType): Noun | 'inventory' =>
   type.split('.')[0] as Noun | 'inventory';
 export const isCreate = (type: OperationType): boolean => type.endsWith('.create');
 export const isChange = (type: OperationType): boolean => type.endsWith('.update');
+/** Of something that the path names. */
+export const hasId = (type: OperationType): boolean => isChange(type) || isEnd(type);
+/** Of a reservation. */
+export const isEnd = (type: OperationType): boolean =>
+  type === 'inventory.release' || type === 'inventory.fulfil';
 export const isPatch = (type: OperationType): boolean => isChange(type) || type.endsWith('.upsert');
 
 export function judge(world: World, caller: Caller, write: Write, key: string): Verdict {
@@ -72,7 +81,8 @@ export function judge(world: World, caller: Caller, write: Write, key: string): 
   const refusal =
     refusalOfCaller(caller, `${nounOf(write.type)}.write`) ??
     refusalOfPlace(credential, write) ??
-    refusalOfNamed(credential, write, isSame ? bound.resource : '');
+    refusalOfNamed(credential, write, isSame ? bound.resource : '') ??
+    (isSame && !isHeld(credential, write) ? notFound : undefined);
   if (refusal !== undefined) return { kind: 'refused', refusal };
   if (bound !== undefined) {
     if (isSame) return { kind: 'replayed', bound };
@@ -81,13 +91,25 @@ export function judge(world: World, caller: Caller, write: Write, key: string): 
     return { kind: 'refused', refusal: { status: 409, code, details: [detail] } };
   }
   const { merchant } = credential;
-  const unbound = refusalOfFields(write) ?? refusalOfPath(merchant, write);
+  const unbound = refusalOfFields(write) ?? refusalOfPath(credential, write);
   if (unbound !== undefined) return { kind: 'refused', refusal: unbound };
-  if (write.type === 'inventory.adjust') return adjust(credential, write);
-  if (write.type === 'inventory.transfer') return transfer(credential, write);
+  const ofStock = judgeStock(credential, write);
+  if (ofStock !== undefined) return ofStock;
   const noun = nounOf(write.type) as Noun;
   if (write.named !== undefined) return upsert(merchant, noun, write);
   return isCreate(write.type) ? create(merchant, noun, write) : change(merchant, noun, write);
+}
+
+function judgeStock(credential: Credential, write: Write): Verdict | undefined {
+  const rules: Readonly<Record<OperationType, (by: Credential, asked: Write) => Verdict>> = {
+    'inventory.adjust': adjust,
+    'inventory.transfer': transfer,
+    'inventory.count': count,
+    'inventory.reserve': reserve,
+    'inventory.release': release,
+    'inventory.fulfil': fulfil,
+  };
+  return rules[write.type]?.(credential, write);
 }
 
 export function refusalOfCaller(caller: Caller, scope: string | null): Refusal | undefined {
@@ -134,7 +156,8 @@ function refusalOfNamed(
 const holderOf = (rows: Rows, named: string | undefined): JsonObject | undefined =>
   [...rows.values()].find((row) => row.external_id === named);
 
-function refusalOfFields({ spoil, named, body }: Write): Refusal | undefined {
+function refusalOfFields(write: Write): Refusal | undefined {
+  const { type, spoil, named, body } = write;
   const details: Detail[] = [];
   if (spoil !== undefined) {
     const { field, code, allowed } = spoil;
@@ -144,13 +167,24 @@ function refusalOfFields({ spoil, named, body }: Write): Refusal | undefined {
   if (isOther && spoil?.field !== 'external_id') {
     details.push({ field: 'external_id', code: 'value_not_allowed' });
   }
+  if (type === 'inventory.count') details.push(...journalFaults(write));
   return details.length === 0 ? undefined : { status: 422, code: 'validation_failed', details };
 }
 
-function refusalOfPath(merchant: Merchant, { type, id }: Write): Refusal | undefined {
+function refusalOfPath(credential: Credential, write: Write): Refusal | undefined {
+  const { merchant } = credential;
+  const { type, id } = write;
+  if (!isHeld(credential, write)) return notFound;
   if (!isChange(type)) return undefined;
   if (!merchant[nounOf(type) as Noun].has(id)) return notFound;
   return merchant.erased.has(id) ? erased : undefined;
+}
+
+/** A reservation in the path is at a location that is granted now. */
+function isHeld(credential: Credential, { type, id }: Write): boolean {
+  if (!isEnd(type)) return true;
+  const row = credential.merchant.reservations.get(id);
+  return row !== undefined && reaches(credential, row.location_id);
 }
 
 function create(merchant: Merchant, noun: Noun, { body }: Write): Verdict {
@@ -194,7 +228,7 @@ function change(merchant: Merchant, noun: Noun, { id, ifMatch, body }: Write): V
   if (noun === 'products' && hasMoved && sorted(next.unit) !== sorted(row.unit)) {
     return rejected(422, 'validation_failed', [{ field: 'unit', code: 'value_not_allowed' }]);
   }
-  if (sorted(next) === sorted(row)) return done(() => row);
+  if (sorted(next) === sorted(row)) return { ...done(() => row), keeps: row };
   return (
     taken(merchant, noun, id, next) ??
     done(({ at }) => {
@@ -235,33 +269,17 @@ function taken(merchant: Merchant, noun: Noun, id: string, row: JsonObject): Ver
 
 function adjust(credential: Credential, { body }: Write): Verdict {
   const { merchant } = credential;
-  const place = `${body.product_id} ${body.location_id}`;
-  const level = merchant.levels.get(place);
-  const current = String(level?.quantity ?? '0');
-  const refusal = refusalOfAdjustment(merchant, body, current);
+  const { product_id, location_id, target_quantity } = body;
+  const level = merchant.levels.get(placeOf(product_id, location_id));
+  const refusal = refusalOfAdjustment(merchant, body, String(level?.quantity ?? '0'));
   if (refusal !== undefined) return refusal;
-  const { product_id = null, location_id = null, target_quantity = null } = body;
-  const sequence = Number(level?.version ?? 0) + 1;
   const { reason = null, note = null, reference = null } = body;
-  return done(({ id, at, operation, position }) => {
-    const movement = {
-      ...{ id, sequence, product_id, location_id, type: 'adjustment', reason, note, reference },
-      quantity_before: current,
-      quantity_delta: quantityOf(unitsOf(String(target_quantity)) - unitsOf(current)),
-      quantity_after: target_quantity,
-      operation_id: operation,
-      position,
-      line: 1,
-      actor: actorOf(credential),
-      recorded_at: at,
-    };
-    merchant.movements.set(id, movement);
-    merchant.levels.set(place, {
-      ...{ product_id, location_id, quantity: target_quantity, version: sequence },
-      ...{ last_movement_id: id, updated_at: at, counted_at: null, counted_by: null },
-      ...{ reserved_quantity: '0', available_quantity: target_quantity },
-    });
-    return shown(merchant, 'inventory.adjust', id);
+  return done((minted) => {
+    const about = { product_id: String(product_id), location_id: String(location_id) };
+    const step = { id: minted.id, line: 1, type: 'adjustment', ...about };
+    const after = unitsOf(String(target_quantity));
+    move(credential, minted, { ...step, reason, note, reference }, after);
+    return shown(merchant, 'inventory.adjust', minted.id);
   });
 }
 
@@ -304,16 +322,22 @@ export function productFault(product: JsonObject | undefined): string | undefine
 /** What an answer to a write shows: the resource as it is now, an adjustment with its level. */
 export function shown(merchant: Merchant, type: OperationType, id: string): JsonObject {
   if (type === 'inventory.transfer') return merchant.transfers.get(id) ?? {};
+  if (type === 'inventory.count') return merchant.counts.get(id) ?? {};
+  const held = merchant.reservations.get(id);
+  if (held !== undefined) return reservationShown(held);
   if (type !== 'inventory.adjust') return merchant[nounOf(type) as Noun].get(id) ?? {};
   const movement = merchant.movements.get(id) ?? {};
-  const level = merchant.levels.get(`${movement.product_id} ${movement.location_id}`) ?? null;
-  return { ...movement, level };
+  const level = merchant.levels.get(placeOf(movement.product_id, movement.location_id));
+  return { ...movement, level: level === undefined ? null : levelShown(merchant, level) };
 }
 
-export const placesOf = (quantity: JsonValue | undefined): number =>
+export const placesOf = (quantity: unknown): number =>
   typeof quantity === 'string' ? (quantity.split('.')[1] ?? '').length : 0;
 
-export const done = (does: (minted: Minted) => JsonObject): Verdict => ({ kind: 'done', does });
+export const done = (does: (minted: Minted) => JsonObject): Verdict & { kind: 'done' } => ({
+  kind: 'done',
+  does,
+});
 
 export const rejected = (status: number, code: string, details: readonly Detail[]): Verdict => ({
   kind: 'rejected',

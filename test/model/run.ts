@@ -8,6 +8,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { createService } from '../../src/app.ts';
 import type { JsonObject } from '../../src/contract/json.ts';
+import type { OperationType } from '../../src/contract/resource.ts';
 import { Problem } from '../../src/core/problem.ts';
 import { DatabaseFailure } from '../../src/core/statement.ts';
 import { connectDatabase, type Database } from '../../src/database/connect.ts';
@@ -15,7 +16,7 @@ import { verifyLedger } from '../../src/inventory/verify.ts';
 import { createTestDatabase, withoutLimits } from '../kit/database.ts';
 import { startNode, testSecret } from '../kit/environment.ts';
 import { Given } from '../kit/given.ts';
-import { ageLedger } from '../kit/ledger.ts';
+import { ageLedger, endReservation } from '../kit/ledger.ts';
 import { agedBy, type Command, type Real } from './commands.ts';
 import { anyCommand, closing, opening } from './generate.ts';
 import { newWorld, type World } from './world.ts';
@@ -82,7 +83,12 @@ export async function openService(): Promise<OpenedService> {
       note('severed');
     },
     newMerchant: (name) => given.merchant(name),
-    erase: (merchant, id) => erase(database, merchant, id),
+    erase: (merchant, id) => perform(database, merchant, 'customers.erase', id),
+    expire: (merchant, id) => perform(database, merchant, 'inventory.expire', id),
+    lapse: async (merchant, id, at) => {
+      await endReservation(db, merchant, id, at);
+      note('lapsed');
+    },
     age: async (merchants) => {
       await ageLedger(db, merchants, agedBy);
       note('aged');
@@ -101,14 +107,19 @@ export async function openService(): Promise<OpenedService> {
   };
 }
 
-/** As the command does it, and once more with its key while the database is away. */
-async function erase(database: Database, merchant: string, id: string): Promise<JsonObject> {
+/** As the operator and the sweep do it, and once more with its key while the database is away. */
+async function perform(
+  database: Database,
+  merchant: string,
+  type: OperationType,
+  id: string,
+): Promise<JsonObject> {
   const { performAsOperator } = createService({ database, secret: testSecret });
   const key = randomUUID();
   const started = Date.now();
   for (;;) {
     try {
-      const answer = await performAsOperator(merchant, 'customers.erase', {}, { id, key });
+      const answer = await performAsOperator(merchant, type, {}, { id, key });
       const [operation] = await database.reader.query<JsonObject>({
         name: '',
         text: `select id, credential_id, request_id, position::text, created_at

@@ -7,6 +7,7 @@ import { barcodes, searched, skus } from '../kit/bodies.ts';
 import { plain, readAnswer, refusalAnswer } from './answers.ts';
 import { agedBy, type Command, command, type Real } from './commands.ts';
 import { callerOf } from './drafts.ts';
+import { placeOf } from './ledger.ts';
 import { notGranted, type Refusal, refusalOfCaller } from './rules.ts';
 import { hasWords, levelsOf } from './views.ts';
 import {
@@ -106,9 +107,11 @@ function stockOf(merchant: Merchant, location: string, moment: number | undefine
   const products = [...merchant.products.values()].filter((one) => one.inventory_tracked === true);
   return products.map(({ id = null, name = null, sku = null, barcode = null, ...product }) => {
     const { status = null, unit = null } = product;
+    // One that never moved may have been counted.
+    const counted = moment === undefined ? merchant.counted.get(placeOf(id, location)) : undefined;
     const level = levels.get(id) ?? {
       ...{ quantity: '0', reserved_quantity: nothing, available_quantity: nothing },
-      ...{ updated_at: null, counted_at: null, counted_by: null },
+      ...{ updated_at: null, counted_at: counted?.at ?? null, counted_by: counted?.by ?? null },
     };
     const { version: _, last_movement_id: __, ...shown } = level;
     return { ...shown, product_id: id, location_id: location, name, sku, barcode, status, unit };

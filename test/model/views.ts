@@ -3,6 +3,8 @@
 
 import type { JsonObject } from '../../src/contract/json.ts';
 import { eventsOf } from './feed.ts';
+import { levelShown } from './ledger.ts';
+import { reservationShown } from './reservations.ts';
 import { erased, notFound, notGranted, type Refusal, refusalOfCaller } from './rules.ts';
 import { cut } from './transfers.ts';
 import {
@@ -27,6 +29,8 @@ export const scopes = {
   'product levels': 'inventory.read',
   movements: 'inventory.read',
   transfers: 'inventory.read',
+  counts: 'inventory.read',
+  reservations: 'inventory.read',
   operations: null,
   events: 'events.read',
 } as const;
@@ -121,7 +125,9 @@ export function metaOf({ journal }: Merchant, list: List, { rows, next, moment }
 
 /** Levels as they are shown: of now, or of a position. */
 export const levelsOf = (merchant: Merchant, moment: number | undefined): JsonObject[] =>
-  moment === undefined ? [...merchant.levels.values()] : levelsAt(merchant, moment);
+  moment === undefined
+    ? [...merchant.levels.values()].map((row) => levelShown(merchant, row))
+    : levelsAt(merchant, moment);
 
 /** What the movements up to a position leave. */
 function levelsAt(merchant: Merchant, position: number): JsonObject[] {
@@ -155,8 +161,12 @@ export function sortKey({ name }: List, row: JsonObject): string {
 /** Of a place in the journal. */
 export const placeKey = (position: unknown) => String(position).padStart(9, '0');
 
+const newestFirst: readonly List['name'][] = [
+  ...(['operations', 'transfers', 'counts', 'reservations'] as const),
+];
+
 function isDescending(list: List): boolean {
-  if (list.name === 'operations' || list.name === 'transfers') return true;
+  if (newestFirst.includes(list.name)) return true;
   return list.name === 'movements' && valuesOf(list, 'order')[0] !== 'asc';
 }
 
@@ -188,6 +198,10 @@ function visible(
       return rows(merchant.movements).filter(isNear);
     case 'transfers':
       return rows(merchant.transfers).filter((row) => isTransferSeen(credential, row));
+    case 'counts':
+      return rows(merchant.counts).filter(isNear);
+    case 'reservations':
+      return rows(merchant.reservations).filter(isNear).map(reservationShown);
     case 'operations': {
       const seen = rows(merchant.operations).filter((row) => isOperationSeen(credential, row));
       if (list.key === undefined) return seen;
@@ -290,6 +304,8 @@ export type Member =
   | 'locations'
   | 'movements'
   | 'transfers'
+  | 'counts'
+  | 'reservations'
   | 'operations';
 
 /** One resource by its ID. */
@@ -302,11 +318,15 @@ export function member(caller: Caller, name: Member, id: string): View<JsonObjec
   const isSeen =
     row !== undefined &&
     (name !== 'locations' || reaches(credential, id)) &&
-    (name !== 'movements' || reaches(credential, row.location_id)) &&
+    (!placed.includes(name) || reaches(credential, row.location_id)) &&
     (name !== 'transfers' || isTransferSeen(credential, row)) &&
     (name !== 'operations' || isOperationSeen(credential, row));
   if (!isSeen) return { refusal: notFound };
   if (name === 'customers' && merchant.erased.has(id)) return { refusal: erased };
-  const isCut = name === 'transfers' && row !== undefined;
+  if (name === 'reservations') return { value: reservationShown(row) };
+  const isCut = name === 'transfers';
   return { value: isCut ? cut(row, (location) => reaches(credential, location)) : row };
 }
+
+/** At a location. */
+const placed: readonly Member[] = ['movements', 'counts', 'reservations'];

@@ -5,7 +5,8 @@
 import type { JsonObject } from '../../src/contract/json.ts';
 import type { OperationType } from '../../src/contract/resource.ts';
 import type { Scope } from '../../src/core/principal.ts';
-import type { Noun, Spoil } from '../kit/bodies.ts';
+import type { Noun } from '../kit/bodies.ts';
+import type { Spoil } from '../kit/spoil.ts';
 
 /** Resources as they are shown, by ID, in the order in which they were made. */
 export type Rows = Map<string, JsonObject>;
@@ -15,8 +16,13 @@ export interface Merchant extends Readonly<Record<Noun, Rows>> {
   readonly name: string;
   readonly movements: Rows;
   readonly transfers: Rows;
-  /** By product and location. */
+  readonly counts: Rows;
+  /** As they are stored: some that are active have expired. */
+  readonly reservations: Rows;
+  /** By product and location; what is put aside, and who counted, is not in them. */
   readonly levels: Rows;
+  /** By product and location: when each was counted last, and by which credential. */
+  readonly counted: Map<string, { readonly at: string; readonly by: string }>;
   /** The time of one is null until it was read. */
   readonly operations: Rows;
   /** The second location that an operation names, by its ID. */
@@ -107,6 +113,8 @@ export const listNames = [
   'product levels',
   'movements',
   'transfers',
+  'counts',
+  'reservations',
   'operations',
   'events',
 ] as const;
@@ -155,7 +163,10 @@ export function newMerchant(id: string, name: string): Merchant {
     locations: new Map(),
     movements: new Map(),
     transfers: new Map(),
+    counts: new Map(),
+    reservations: new Map(),
     levels: new Map(),
+    counted: new Map(),
     operations: new Map(),
     otherPlaces: new Map(),
     erased: new Set(),

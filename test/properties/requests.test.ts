@@ -16,14 +16,14 @@ import {
   anyPatch,
   defaultsOf,
   type Noun,
-  outsideReasons,
   reasons,
   spoilsOf,
-  spoilt,
   withOther,
   writtenTypes,
 } from '../kit/bodies.ts';
 import { anySpelling, plainSpelling, type Spelling, spelled } from '../kit/spelling.ts';
+import { spoilt } from '../kit/spoil.ts';
+import { outsideReasons } from '../kit/stock-bodies.ts';
 
 const key = '0123456789abcdef';
 
@@ -113,12 +113,59 @@ const moved: fc.Arbitrary<JsonObject> = fc
     shortage: isRecorded && !isInwards ? 'record' : 'refuse',
   }));
 
+const remarks = {
+  note: fc.constantFrom(null, 'Note', ''),
+  reference: fc.constantFrom(null, '', '5.0', '5'),
+};
+const place = fc.constantFrom(mintId('loc_'), 'y');
+const products = fc.constantFrom(mintId('prod_'), 'x', 'z');
+const positions = fc.constantFrom(null, '0', '42');
+
+/** Each of another product. */
+const linesOf = (members: Readonly<Record<string, fc.Arbitrary<JsonValue>>>) =>
+  fc.uniqueArray(fc.record({ product_id: products, ...members }, { noNullPrototype: true }), {
+    minLength: 1,
+    maxLength: 3,
+    selector: ({ product_id }) => product_id,
+  });
+
+const ofStock: Readonly<Record<OperationType, fc.Arbitrary<JsonObject>>> = {
+  'inventory.transfer': moved,
+  'inventory.count': fc.record(
+    {
+      location_id: place,
+      lines: linesOf({
+        counted_quantity: quantities,
+        expected_quantity: fc.oneof(fc.constant(null), quantities),
+        counted_at_position: positions,
+      }),
+      counted_at_position: positions,
+      journal: fc.constantFrom(mintId('jrn_'), 'j'),
+      ...remarks,
+    },
+    { noNullPrototype: true },
+  ),
+  'inventory.reserve': fc.record(
+    {
+      location_id: place,
+      lines: linesOf({ quantity: fc.constantFrom('5', '12.5', '999999999999.99999') }),
+      expires_at: fc.constantFrom(null, '2026-01-31T12:00:00.000Z', '2026-02-01T00:00:00.500Z'),
+      ...remarks,
+    },
+    { noNullPrototype: true },
+  ),
+  'inventory.release': fc.record({ note: remarks.note }, { noNullPrototype: true }),
+  'inventory.fulfil': fc.record(
+    { reason: fc.constantFrom(...outsideReasons), ...remarks },
+    { noNullPrototype: true },
+  ),
+};
+
 const isPrintable = ({ note }: JsonObject) => typeof note !== 'string' || !/\p{Cc}/u.test(note);
 
 function bodiesOf(type: OperationType): fc.Arbitrary<JsonObject> {
   const noun = nounOf(type);
-  if (type === 'inventory.transfer') return moved;
-  if (noun === 'inventory') return adjustment.filter(isPrintable);
+  if (noun === 'inventory') return ofStock[type] ?? adjustment.filter(isPrintable);
   return isPatch(type) ? anyPatch(noun) : anyBody(noun);
 }
 
@@ -266,13 +313,26 @@ const frozen: Readonly<Record<OperationType, readonly [text: string, print: stri
     }),
     'be51ba51b4e2f651ea0e3a736c4cf1f012f73c2c41bc373234529df33cbf553a',
   ],
+  'inventory.count': [
+    JSON.stringify({ location_id, lines: [{ counted_quantity: '2.50', product_id }] }),
+    'c228402bed2f6240e0690381254858591e8eac858b53fe8209c91b7d358453a3',
+  ],
+  'inventory.reserve': [
+    JSON.stringify({ location_id, lines: [{ quantity: '2.50', product_id }] }),
+    '03b0b1bed935abb0c19a923317a7e0b98ab0d007910a2684d16745602a0e5a76',
+  ],
+  'inventory.release': ['{}', 'ebeafcb94884e24d701544646ca9a669a7b1da589c40e5c1d01988e990cea19a'],
+  'inventory.fulfil': [
+    '{"reason":"sale"}',
+    '2f12b2915794c213a025ae259386d9cf9849cdd54893da1a598a04ad89be30fd',
+  ],
 };
 
 test('every kind of write prints as it always did', () => {
   const prints = Object.entries(frozen).map(([type, [text]]) => {
-    const isMember = type.endsWith('.update');
+    const path = /\.(?:update|release|fulfil)$/.test(type) ? 'x' : '';
+    const version = type.endsWith('.update') ? 7 : undefined;
     const named = type.endsWith('.upsert') ? 'E-1' : undefined;
-    const [path, version] = isMember ? ['x', 7] : ['', undefined];
     return printOf(type as OperationType, text, path, version, named);
   });
   expect(prints).toEqual(Object.values(frozen).map(([, print]) => print));
