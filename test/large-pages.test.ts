@@ -89,6 +89,80 @@ describe.each(lists)('a walk over the largest %s%s', (table, filter, count) => {
   });
 });
 
+const remarks = `repeat('😀', 500) as note, repeat('😀', 255) as reference`;
+const author = `$2 as credential_id, 'personal_access_token' as actor_kind, now() as recorded_at`;
+const most = '999999999999.99999';
+const idOf = (prefix: string, n: string) => `'${prefix}' || lpad((${n})::text, 26, '0')`;
+const linesOf = (count: number, members: string) => `(
+  select json_agg(json_build_object('product_id', ${idOf('prod_', 'l')}, ${members}) order by l)
+  from generate_series(1, ${count}) l) as lines`;
+const lastPosition = String(Number.MAX_SAFE_INTEGER);
+
+/** Rows of many lines, each as long as it can be; of a merchant, a credential and a location. */
+const papers = {
+  counts: `insert into inventory_counts (merchant_id, id, location_id, note, reference, lines,
+      line_count, operation_id, position, credential_id, actor_kind, recorded_at)
+    select $1, ${idOf('ict_', 'n')}, $3, p.* from generate_series(1, 9) n, (
+      select ${remarks}, ${linesOf(
+        limits.countLinesMax,
+        `'counted_quantity', '${most}', 'expected_quantity', '${most}',
+         'counted_at_position', '${lastPosition}', 'quantity_before', '${most}',
+         'quantity_after', '${most}', 'movement_id', ${idOf('imv_', 'l')}`,
+      )}, ${limits.countLinesMax} as line_count, 'op_1' as operation, ${lastPosition}::bigint as at,
+        ${author}) p`,
+  transfers: `insert into inventory_transfers (merchant_id, id, from_location_id, to_location_id,
+      reason, note, reference, lines, is_short, operation_id, position, credential_id, actor_kind,
+      recorded_at)
+    select $1, ${idOf('itr_', 'n')}, null, $3, 'receipt', p.* from generate_series(1, 60) n, (
+      select ${remarks}, ${linesOf(
+        limits.transferLinesMax,
+        `'quantity', '${most}', 'quantity_short', '${most}', 'out_movement_id', null,
+         'in_movement_id', ${idOf('imv_', 'l')}`,
+      )}, false as is_short, 'op_1' as operation, ${lastPosition}::bigint as at, ${author}) p`,
+  reservations: `with made as (
+      insert into inventory_reservations (merchant_id, id, location_id, status, operation_id,
+        end_operation_id, ended_at, end_note, movement_ids, expires_at, note, reference,
+        credential_id, actor_kind, recorded_at)
+      select $1, ${idOf('rsv_', 'n')}, $3, 'fulfilled', 'op_1', 'op_2', now(), repeat('😀', 500),
+        (select array_agg(${idOf('imv_', 'l')}) from generate_series(1, 200) l), now(), p.*
+      from generate_series(1, 90) n, (select ${remarks}, ${author}) p
+      returning merchant_id, id, location_id)
+    insert into inventory_reservation_lines (merchant_id, reservation_id, line, product_id,
+      location_id, quantity, is_active)
+    select made.merchant_id, made.id, l, ${idOf('prod_', 'l')}, made.location_id, ${most}, false
+    from made, generate_series(1, ${limits.transferLinesMax}) l`,
+} as const;
+
+const filters = [
+  ['counts', ''],
+  ['counts', '&location_id='],
+  ['transfers', ''],
+  ['transfers', '&location_id='],
+  ['reservations', ''],
+  ['reservations', '&location_id='],
+  ['reservations', '&status=fulfilled'],
+] as const;
+
+describe.each(filters)('a walk over the largest %s%s', (name, filter) => {
+  test('has each of them once, newest first, in pages of little more than a MiB', async () => {
+    const merchant = await service.given.merchant();
+    const location = await service.given.location(merchant);
+    const { id, token } = await service.given.credential(merchant);
+    const session = await service.db.session();
+    await session.query("begin; set local session_replication_role = 'replica'");
+    await session.query(papers[name], [merchant, id, location]);
+    await session.query('commit');
+    await session.end();
+    const where = filter === '&location_id=' ? filter + location : filter;
+    const pages = await walk(service.api.as(token), `/inventory/${name}?limit=200${where}`);
+    const ids = pages.flatMap((page) => page.ids);
+    expect(ids).toEqual([...new Set(ids)].sort().reverse());
+    expect(ids.length).toBe({ counts: 9, transfers: 60, reservations: 90 }[name]);
+    expect(Math.max(...pages.map(({ bytes }) => bytes))).toBeLessThan(1_500_000);
+    expect(Math.min(...pages.slice(0, -1).map(({ bytes }) => bytes))).toBeGreaterThan(800_000);
+  });
+});
+
 describe('a page', () => {
   test('ends with the row that makes it full', async () => {
     const rows = 200;

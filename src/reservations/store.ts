@@ -212,7 +212,7 @@ function sourceOf(filter: ReservationFilter) {
   return { name: `${name}_${some ? 'here' : 'everywhere'}`, text };
 }
 
-/** Newest first. A page ends where its lines make it full. */
+/** Newest first. A page ends where its lines, movements and remarks make it full. */
 export function listReservations(filter: ReservationFilter): Statement<ByColumn<ReservationRow>> {
   const { merchant, locations, reference, after, limit } = filter;
   const source = sourceOf(filter);
@@ -221,7 +221,9 @@ export function listReservations(filter: ReservationFilter): Statement<ByColumn<
     text: `
       select ${byColumn([...names, 'lines', 'actor_name', 'followed'])} from (
         select *, ${actorName('r')} from ${untilFull(
-          `select *, octet_length(lines::text) as bytes from (
+          `select *,
+              octet_length(concat(lines, movement_ids, note, reference, end_note)) as bytes
+            from (
             select ${columns}, ${lines} from (${source.text}) r where r.merchant_id = $1
             order by r.id desc limit ${limit}) r`,
           'id desc',
