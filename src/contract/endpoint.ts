@@ -90,8 +90,8 @@ export interface Write<Body = unknown> {
   readonly locationId: string | undefined;
   /** The other one, if it names two: where something goes to. */
   readonly toLocationId: string | undefined;
-  /** How long it is, for those who wait: lines of its body, or 1. */
-  readonly lines: number;
+  /** How long it is, for those who wait: lines of its body, or of what it names, or 1. */
+  lines: number;
   readonly requestId: string;
   /** By `performance.now()`: the moment at which the client gets a time-out instead. */
   readonly deadline: number;
@@ -204,6 +204,11 @@ export interface WriteEndpoint<
    * merchant. A replay asks it, too.
    */
   isFor?(row: Row, write: Write): boolean;
+  /**
+   * How many lines one in the path has, where writes of it take as long. It is read before they are
+   * queued anyway. When each weighed one, a transaction had room for 128 of 200 lines: 25,600.
+   */
+  linesOf?(row: Row): number;
   /** Of a request for several writes: these. A body with faults has none. */
   items?(body: BodyOf<C>): readonly WriteItem[];
   /** As how many requests one counts. Absent: as one. */

@@ -107,6 +107,7 @@ export class Dispatcher {
     const row = await reads.find((ids) => endpoint.find(merchant, ids), id);
     const isThere = row !== undefined && (endpoint.isFor?.(row, write) ?? true);
     if (!isThere) return this.#unlessBound(write, new Problem('not_found'));
+    write.lines = endpoint.linesOf?.(row) ?? write.lines;
     try {
       endpoint.present(row);
       return undefined;

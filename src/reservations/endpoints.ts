@@ -54,6 +54,7 @@ const reserve: ReservationWrite<typeof contract.reserveInventory, rule.ReserveGr
 const ofHeld = {
   isFor: ({ location_id }: rule.ReservationRow, { granted }: Write) =>
     granted === 'all' || granted.some((one) => one === location_id),
+  linesOf: ({ lines }: rule.ReservationRow) => lines.length,
   find: reserve.find,
   present: presentReservation,
 };
