@@ -418,6 +418,7 @@ create table products (
   unit_precision smallint not null,
   price_amount numeric,
   price_currency text,
+  low_stock_at numeric,
   external_id text,
   metadata jsonb not null default '{}',
   version integer not null default 1,
@@ -428,6 +429,7 @@ create table products (
   constraint products_pkey primary key (merchant_id, id),
   constraint products_merchant_id_fkey foreign key (merchant_id) references merchants(id),
   constraint products_check check ((price_amount is null) = (price_currency is null)),
+  constraint products_low_stock_at_check check (low_stock_at >= 0 and low_stock_at < '1000000000000' and scale(low_stock_at) <= 5 and scale(low_stock_at) = min_scale(low_stock_at)),
   constraint products_price_amount_check check (price_amount >= 0),
   constraint products_status_check check (status = any (array['active', 'archived'])),
   constraint products_unit_precision_check check (unit_precision >= 0 and unit_precision <= 5),
@@ -437,6 +439,7 @@ create index products_barcode on products (merchant_id, barcode, id) where (barc
 create index products_by_name on products (merchant_id, status, name_key, id) where inventory_tracked;
 create index products_by_sku on products (merchant_id, status, coalesce(('0' || sku), '1'), id) where inventory_tracked;
 create unique index products_external_id on products (merchant_id, external_id) where (external_id is not null);
+create index products_low_stock on products (merchant_id, id) where ((low_stock_at is not null) and inventory_tracked and (status = 'active'));
 create index products_search on products using gin (search);
 create unique index products_sku on products (merchant_id, sku) where (sku is not null);
 create index products_status on products (merchant_id, status, id);
@@ -485,6 +488,7 @@ create table webhooks (
   url text not null,
   types text[] collate "C",
   location_ids text[] collate "C",
+  low_stock boolean not null default false,
   description text,
   status text not null,
   pause_reason text,

@@ -543,6 +543,20 @@ export interface InventoryEventData {
     /** How much of it was not there. */
     quantity_short: string;
   }[];
+  /**
+   * Where the write took what is available from above `low_stock_at` to it or below.
+   * Absent: nowhere.
+   */
+  low_stock?: {
+    /** The product. */
+    product_id: string;
+    /** Where it runs out. */
+    location_id: string;
+    /** What was available after the write. */
+    available_quantity: string;
+    /** What the product said is low. */
+    low_stock_at: string;
+  }[];
   /** What the reservation holds, or held. */
   reservation_lines?: {
     /** Where it was put aside. */
@@ -915,6 +929,11 @@ export interface Product {
     /** An ISO 4217 code. */
     currency: string;
   } | null;
+  /**
+   * What is available at a location is low once it is no more than this, in as many
+   * decimals as the unit has; null: never.
+   */
+  low_stock_at: string | null;
   /** The ID in the caller's own system. */
   external_id: string | null;
   /** Up to 50 pairs of the caller's own; keys to 40 characters, values to 500. */
@@ -991,6 +1010,8 @@ export interface Webhook {
     | null;
   /** Only what concerns these locations; they must be granted. Null: all that are. */
   location_ids: string[] | null;
+  /** Only events of inventory that runs out: those with `low_stock`. */
+  low_stock: boolean;
   /** Words for whoever reads it. */
   description: string | null;
   /** Whether it is called. */
@@ -1234,6 +1255,12 @@ export interface ProductsCreateBody {
       }
     | null
     | undefined;
+  /**
+   * What is available at a location is low once it is no more than this, in as many
+   * decimals as the unit has; null: never. At most 12 digits before the point and 5
+   * after it.
+   */
+  low_stock_at?: string | null | undefined;
   /** The ID in the caller's own system; unique. */
   external_id?: string | null | undefined;
   /** Up to 50 pairs of the caller's own; keys to 40 characters, values to 500. */
@@ -1284,6 +1311,12 @@ export interface ProductsUpsertBody {
       }
     | null
     | undefined;
+  /**
+   * What is available at a location is low once it is no more than this, in as many
+   * decimals as the unit has; null: never. At most 12 digits before the point and 5
+   * after it.
+   */
+  low_stock_at?: string | null | undefined;
   /** The ID in the caller's own system; unique. */
   external_id?: string | null | undefined;
   /** Pairs to set; null deletes one; pairs not named stay. */
@@ -1353,6 +1386,12 @@ export interface ProductsUpdateBody {
       }
     | null
     | undefined;
+  /**
+   * What is available at a location is low once it is no more than this, in as many
+   * decimals as the unit has; null: never. At most 12 digits before the point and 5
+   * after it.
+   */
+  low_stock_at?: string | null | undefined;
   /** The ID in the caller's own system; unique. */
   external_id?: string | null | undefined;
   /** Pairs to set; null deletes one; pairs not named stay. */
@@ -1448,6 +1487,11 @@ export interface InventoryLevelsListQuery {
   product_id?: string | readonly string[] | undefined;
   /** Only levels that changed at or after this. Not with `as_of` or `as_of_position`. */
   updated_after?: string | undefined;
+  /**
+   * Only levels of which no more is available than `low_stock_at` of their product,
+   * which is active and tracked. Not with `as_of` or `as_of_position`.
+   */
+  low_stock?: 'true' | undefined;
   /**
    * What was there after the operation at this place in the journal. Needs `journal`,
    * unless 0.
@@ -1831,6 +1875,8 @@ export interface EventsListQuery {
   location_id?: string | undefined;
   /** Only of inventory of these products, and of the products. Repeat it. */
   product_id?: string | readonly string[] | undefined;
+  /** Only of inventory that runs out: those with `low_stock`, as asked for. */
+  low_stock?: 'true' | undefined;
   /** Only behind this place in the journal. */
   after_position?: string | undefined;
   /** The journal of that position, as it came with it. */
@@ -1868,6 +1914,8 @@ export interface WebhooksCreateBody {
     | undefined;
   /** Only what concerns these locations; they must be granted. Null: all that are. */
   location_ids?: readonly string[] | null | undefined;
+  /** Only events of inventory that runs out: those with `low_stock`. */
+  low_stock?: boolean | null | undefined;
   /** Words for whoever reads it. */
   description?: string | null | undefined;
   /** Whether it is called. */
@@ -1912,6 +1960,8 @@ export interface WebhooksUpdateBody {
     | undefined;
   /** Only what concerns these locations; they must be granted. Null: all that are. */
   location_ids?: readonly string[] | null | undefined;
+  /** Only events of inventory that runs out: those with `low_stock`. */
+  low_stock?: boolean | null | undefined;
   /** Words for whoever reads it. */
   description?: string | null | undefined;
   /** Whether it is called. */

@@ -49,7 +49,7 @@ beforeAll(async () => {
   await withoutIndexes(owner, tables, async () => {
     await addProducts(owner, small, 20);
     await addProducts(owner, large, lastProduct);
-    await owner.query(`update products set external_id = 'shop ' || sku`);
+    await owner.query(`update products set external_id = 'shop ' || sku, low_stock_at = 0`);
     hot = hotProduct(large);
     await deepen(owner, single(large).id);
   });
@@ -137,6 +137,11 @@ const placedReads = () => [
   `/inventory/levels?location_id=${location}&product_id=${hot}&${middle('as_of_position')}`,
   `/products/${hot}/levels?${middle('as_of_position')}`,
 ];
+
+/** Nothing of the merchant is low, and any product may be. */
+const lowEvents = () => `/events?low_stock=true&${middle('after_position')}`;
+const lowLevels = () => `/inventory/levels?low_stock=true&location_id=${location}`;
+const lowReads = () => [lowEvents(), lowLevels(), `${lowLevels()}&product_id=${hot}`];
 
 const named = (n: number) => `shop%20OIL-${10 + n}`;
 
@@ -367,12 +372,15 @@ test('a request touches only the rows that it needs, and scans no table', async 
 });
 
 test('a read from a place in the journal touches a page of rows, and scans no table', async () => {
-  for (const path of placedReads()) {
+  for (const path of [...placedReads(), ...lowReads()]) {
     const touched = await touchedBy(10, async () => {
       expect((await api.get(path)).status, path).toBe(200);
     });
     // A movement is judged, and shown. What is rare is looked for in 10,000 positions.
-    const most = path.startsWith(rareEvents()) ? 10_100 : 110;
+    const isRare = path.startsWith(rareEvents()) || path === lowEvents();
+    // Of 2,000 products the levels are judged, and the last is where the next page goes on.
+    const usual = path === lowLevels() ? 4_100 : 110;
+    const most = isRare ? 10_100 : usual;
     for (const table of tables) {
       expect(touched(table, 'walked'), `${table} for ${path}`).toBe(0);
       expect(touched(table, 'fetched'), `${table} for ${path}`).toBeLessThan(most);
@@ -420,7 +428,7 @@ async function rarePages(): Promise<Statement[]> {
 test('no plan of a frequent statement scans a table, and no page is sorted', async () => {
   counter.take();
   await everything(50);
-  for (const path of [...placedReads(), ...summedReads()]) await api.get(path);
+  for (const path of [...placedReads(), ...lowReads(), ...summedReads()]) await api.get(path);
   const sent = counter.take().statements.filter(({ text }) => !/^(begin|commit)/.test(text));
   const statements = [...sent, ...(await rarePages())];
   const session = new pg.Client({ connectionString: db.serviceUrl });

@@ -189,6 +189,9 @@ create table products (
   unit_precision smallint not null check (unit_precision between 0 and 5),
   price_amount numeric check (price_amount >= 0),
   price_currency text,
+  -- What is available at a location runs out once it is no more than this. Null: nobody is told.
+  low_stock_at numeric check (low_stock_at >= 0 and low_stock_at < 1e12
+    and scale(low_stock_at) <= 5 and scale(low_stock_at) = min_scale(low_stock_at)),
   external_id text,
   metadata jsonb not null default '{}',
   version integer not null default 1 check (version >= 1),
@@ -212,6 +215,9 @@ create index products_by_name on products (merchant_id, status, name_key, id)
   where inventory_tracked;
 create index products_by_sku on products (merchant_id, status, coalesce('0' || sku, '1'), id)
   where inventory_tracked;
+-- What may have run out.
+create index products_low_stock on products (merchant_id, id)
+  where low_stock_at is not null and inventory_tracked and status = 'active';
 create index products_search on products using gin (search);
 alter table products add primary key (merchant_id, id);
 
@@ -510,6 +516,8 @@ create table webhooks (
   types text[] collate "C",
   -- Null: all that are granted.
   location_ids text[] collate "C",
+  -- Only what runs out.
+  low_stock boolean not null default false,
   description text,
   status text not null check (status in ('active', 'paused')),
   pause_reason text,

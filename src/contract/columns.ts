@@ -43,7 +43,9 @@ export function valuesOf(answer: object | undefined, name: string): readonly unk
   const columns = (answer ?? {}) as Readonly<Record<string, readonly unknown[] | null>>;
   const values = columns[name] ?? [];
   if (!name.endsWith('_at')) return values;
-  return values.map((value) => (typeof value === 'string' ? utcMilliseconds(value) : value));
+  // A quantity may be called like a time: `low_stock_at`.
+  const isTime = (value: unknown) => typeof value === 'string' && value.includes(':');
+  return values.map((value) => (isTime(value) ? utcMilliseconds(String(value)) : value));
 }
 
 /** PostgreSQL writes `2026-01-31T12:00:00.5+00:00` into JSON, without trailing zeros. */

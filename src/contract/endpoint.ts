@@ -58,7 +58,12 @@ export interface Happening {
   readonly created: boolean;
   readonly resourceId: string;
   /** Where it happened. The product is null where all may be meant. */
-  readonly places: readonly { readonly location_id: string; readonly product_id: string | null }[];
+  readonly places: readonly {
+    readonly location_id: string;
+    readonly product_id: string | null;
+    /** It ran low there. */
+    readonly is_low: boolean;
+  }[];
 }
 
 /** One write: the authorised request after parsing, with its key and fingerprint. */
@@ -109,7 +114,7 @@ export type Decision<Row, Change = Row> =
       readonly movements: number;
       /** Of an upsert: whether it created the resource. */
       readonly created?: boolean;
-      readonly notices?: Notices;
+      readonly notices?: Notices | undefined;
       /** Where it was, when the write itself does not name it. */
       readonly location_id?: string;
     }

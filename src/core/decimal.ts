@@ -38,6 +38,16 @@ export function quantityFault(text: string): { code: DetailCode; message: string
   return undefined;
 }
 
+/** Why a canonical quantity is none of a unit that is counted in so many decimals. */
+export function placesFault(
+  quantity: Quantity,
+  precision: number,
+): { code: DetailCode; message: string } | undefined {
+  if (decimalPlaces(quantity) <= precision) return undefined;
+  const message = `must have at most ${precision} decimal places, as its unit has`;
+  return { code: 'too_many_decimal_places', message };
+}
+
 /** The canonical form of what `quantityFault` accepts, or of a number the database gave. */
 export function canonicalQuantity(text: string): Quantity {
   // Most are whole and need no change. This saves time: a page of movements has 150 of them.

@@ -21,7 +21,7 @@ export const limits = {
   /** A movement in JSON, without its note and its reference. */
   movementBytes: 700,
   /** What an event says of one level, beside its movements. */
-  noticeBytes: 150,
+  noticeBytes: 180,
   /** No record is larger: with up to eight a page is not full, and need not be measured. */
   recordsUnmeasuredMax: 8,
   /** In seconds; what remains of `requestDeadline` is for reading what came. */

@@ -9,8 +9,10 @@ import {
   fault,
   levelKey,
   locationInactive,
+  lowLevels,
   type Movement,
   move,
+  noticesOf,
   type Pair,
   precisionFault,
   productFault,
@@ -125,7 +127,14 @@ export function decideCount(
   );
   const count = rowOf(write, place, lines);
   const change = { count, movements };
-  return { kind: 'succeeded', row: count, changes: [change], movements: movements.length };
+  const moved = movements.map(({ movement }) => movement);
+  return {
+    kind: 'succeeded',
+    row: count,
+    changes: [change],
+    movements: movements.length,
+    notices: noticesOf({ low_stock: lowLevels(ground, moved) }),
+  };
 }
 
 /** Positions that are not in the journal of the merchant. */

@@ -80,12 +80,16 @@ const productList: readonly (readonly [string, string, keyof typeof units, strin
   ['TWI-JUT-ROL', 'Jute Twine, by the metre', 'm', '0.35'],
 ];
 
+/** The teas and coffees, which somebody orders again. The first runs out at the stall. */
+const orderedAgain = 8;
+
 export const products = productList.map(([sku, name, unit, amount], index) => ({
   name,
   sku,
   barcode: barcodeOf(index),
   unit: units[unit],
   price: { amount, currency: 'GBP' },
+  low_stock_at: index < orderedAgain ? '10' : null,
 }));
 
 /** An EAN-13 that begins with 200: such numbers are for use within one shop. */

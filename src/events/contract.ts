@@ -90,6 +90,9 @@ export const listEvents = collection({
         description: 'Only of inventory of these products, and of the products. Repeat it.',
       }),
     ),
+    low_stock: Type.Optional(
+      oneOf(['true'], 'Only of inventory that runs out: those with `low_stock`, as asked for.'),
+    ),
     after_position: Type.Optional(Position('Only behind this place in the journal.')),
     journal: Type.Optional(idIn('jrn_', 'The journal of that position, as it came with it.')),
     wait: Type.Optional(

@@ -166,7 +166,7 @@ describe('a page', () => {
         {
           ...{ elsewhere: ['products.update'], ofLocations: [], ofMovements: [] },
           except: { created: [], changed: [] },
-          ...{ locations: null, products: null, granted: null, ...reach },
+          ...{ locations: null, products: null, lowStock: false, granted: null, ...reach },
         },
         51,
       );

@@ -51,6 +51,8 @@ interface Asked {
   readonly locations: readonly string[] | undefined;
   /** Undefined: all. */
   readonly products: readonly string[] | undefined;
+  /** Only what runs out. */
+  readonly lowStock: boolean;
 }
 
 export function reachOf({ principal, query, location }: FeedCall): Reach {
@@ -58,6 +60,7 @@ export function reachOf({ principal, query, location }: FeedCall): Reach {
     types: query.type,
     locations: location === undefined ? undefined : [location],
     products: query.product_id,
+    lowStock: query.low_stock === 'true',
   });
 }
 
@@ -67,9 +70,11 @@ export function reachOfWebhook(
   {
     types,
     location_ids: named,
+    low_stock: lowStock,
   }: {
     readonly types: readonly EventType[] | null;
     readonly location_ids: readonly string[] | null;
+    readonly low_stock: boolean;
   },
 ): Reach {
   const { locations } = principal;
@@ -78,6 +83,7 @@ export function reachOfWebhook(
     types: types ?? undefined,
     locations: named?.filter(isGranted),
     products: undefined,
+    lowStock,
   });
 }
 
@@ -98,20 +104,24 @@ function reachFor({ scopes, locations }: Principal, { types, ...asked }: Asked):
   const isRecord = (resource: Resource) => !areMovements(resource) && !isPlace(resource);
   const isOfProducts = asked.products !== undefined;
   const granted = locations === 'all' ? null : locations;
+  const { lowStock } = asked;
+  const isNowhere = lowStock || asked.locations !== undefined;
   return {
-    elsewhere: asked.locations !== undefined ? [] : typesOf(isOfProducts ? isProduct : isRecord),
-    ofLocations: isOfProducts ? [] : typesOf(isPlace),
+    elsewhere: isNowhere ? [] : typesOf(isOfProducts ? isProduct : isRecord),
+    ofLocations: lowStock || isOfProducts ? [] : typesOf(isPlace),
     ofMovements: typesOf(areMovements),
     except: { created: exceptOf(true), changed: exceptOf(false) },
     locations: asked.locations ?? granted,
     products: asked.products ?? null,
+    lowStock,
     granted,
   };
 }
 
 /** Made once for each caller, because many who wait are asked of each operation. */
 export function concernOf(call: FeedCall): (happening: Happening) => boolean {
-  const { elsewhere, ofLocations, ofMovements, except, locations, products } = reachOf(call);
+  const reach = reachOf(call);
+  const { elsewhere, ofLocations, ofMovements, except, locations, products, lowStock } = reach;
   const isAt = (location: string) => locations === null || locations.includes(location);
   const isOf = (product: string) => products === null || products.includes(product);
   return ({ type, created, resourceId, places }) => {
@@ -119,10 +129,10 @@ export function concernOf(call: FeedCall): (happening: Happening) => boolean {
     if (elsewhere.includes(type)) return isOf(resourceId);
     if (ofLocations.includes(type)) return isAt(resourceId);
     if (!ofMovements.includes(type)) return false;
-    if (locations === null && products === null) return true;
+    if (locations === null && products === null && !lowStock) return true;
     return places.some(
-      ({ location_id, product_id }) =>
-        isAt(location_id) && (product_id === null || isOf(product_id)),
+      ({ location_id, product_id, is_low }) =>
+        (is_low || !lowStock) && isAt(location_id) && (product_id === null || isOf(product_id)),
     );
   };
 }

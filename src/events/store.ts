@@ -28,6 +28,8 @@ export interface Reach {
   readonly locations: readonly string[] | null;
   /** Only of these products; null: of any. */
   readonly products: readonly string[] | null;
+  /** Only what runs out. */
+  readonly lowStock: boolean;
   /** Movements elsewhere are cut out. */
   readonly granted: readonly GrantedLocationId[] | null;
 }
@@ -89,20 +91,30 @@ const operationsBehind = (most: number) => `operations o
 const isOutcomeWanted = `nullif(
     o.type = any (case when o.created then $9::text[] else $10::text[] end), true) is not null`;
 
-const isInReach = `${isOutcomeWanted} and (
+/** In these words the planner takes half to be wanted, and follows the index of positions. */
+const isNoticeWanted = (kind: string) => `case when o.notices is not null then exists (
+  select from ${noticesOf('o')} where ${isWantedOf('n')} and ${kind}) end`;
+
+/** All of it, or what runs out. */
+const isInventoryInReach = {
+  all: `(($6::text[] is null and $7::text[] is null) or coalesce(
+    (select true from ${movementsOf('o', isWanted, 1)}), false)
+    or ${isNoticeWanted('true')}
+    or (o.movements = 0 and $7::text[] is null and o.location_id = any ($6)))`,
+  low_stock: isNoticeWanted("kind.key = 'low_stock'"),
+} as const;
+
+const isInReach = (inventory: keyof typeof isInventoryInReach) => `${isOutcomeWanted} and (
   (o.type = any ($3) and ($7::text[] is null or o.resource_id = any ($7)))
   or (o.type = any ($4) and ($6::text[] is null or o.resource_id = any ($6)))
-  or (o.type = any ($5) and (($6::text[] is null and $7::text[] is null) or coalesce(
-    (select true from ${movementsOf('o', isWanted, 1)}), false)
-    or (o.notices is not null and exists (select from ${noticesOf('o')} where ${isWantedOf('n')}))
-    or (o.movements = 0 and $7::text[] is null and o.location_id = any ($6)))))`;
+  or (o.type = any ($5) and ${isInventoryInReach[inventory]}))`;
 
-const feed = (limit: number) => `
+const feed = (limit: number, inventory: keyof typeof isInventoryInReach) => `
   with journal as materialized (${journalOfMerchant}),
   judged as materialized (
     select o.id, o.position, o.type, o.created_at, o.resource_id, o.created, o.credential_id,
       o.movements, o.location_id, o.notices
-    from ${operationsBehind(limits.eventsJudgedMax)} and ${isInReach}
+    from ${operationsBehind(limits.eventsJudgedMax)} and ${isInReach(inventory)}
     order by o.position limit ${limit}),
   shown as (
     select j.id as operation_id, j.position, j.type, j.created_at as occurred_at, j.resource_id,
@@ -136,9 +148,10 @@ export function readFeed(
   reach: Reach,
   limit: number,
 ): Statement<FeedRow> {
+  const inventory = reach.lowStock ? 'low_stock' : 'all';
   return {
-    name: `feed_${limit}`,
-    text: feed(limit),
+    name: `feed_${reach.lowStock ? 'low_stock_' : ''}${limit}`,
+    text: feed(limit, inventory),
     values: [
       merchant,
       after,
@@ -162,6 +175,8 @@ export interface HappeningRow {
   /** Null when it was nowhere. */
   readonly location_id: string | null;
   readonly product_id: string | null;
+  /** Null where nothing moved. */
+  readonly is_low: boolean | null;
 }
 
 /**
@@ -172,7 +187,7 @@ export function readHappenings(merchant: string, after: number): Statement<Happe
   return {
     name: 'happenings',
     text: `
-      select o.position, o.type, o.created, o.resource_id, m.product_id,
+      select o.position, o.type, o.created, o.resource_id, m.product_id, m.is_low,
         coalesce(m.location_id, o.location_id) as location_id
       from (
         select o.id, o.position, o.type, o.created, o.resource_id, o.location_id, o.movements,
@@ -180,8 +195,11 @@ export function readHappenings(merchant: string, after: number): Statement<Happe
         from ${operationsBehind(limits.eventsPerLookMax)}
         order by o.position) o
       left join lateral (
-        select m.location_id, m.product_id from ${movementsOf('o', 'o.movements > 0', all)}
-        union all select n.location_id, n.product_id from ${noticesOf('o')}) m on true
+        select m.location_id, m.product_id, false as is_low
+        from ${movementsOf('o', 'o.movements > 0', all)}
+        union all
+        select n.location_id, n.product_id, kind.key = 'low_stock' from ${noticesOf('o')}) m
+        on true
       order by o.position`,
     values: [merchant, after],
   };

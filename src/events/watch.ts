@@ -239,7 +239,8 @@ function judge(waiter: Waiter, happenings: readonly Happening[], known: number):
 
 function happeningsOf(rows: readonly HappeningRow[]): Happening[] {
   const byPosition = new Map<number, Happening & { places: Happening['places'][number][] }>();
-  for (const { position, type, created, resource_id, location_id, product_id } of rows) {
+  for (const { position, type, created, resource_id, ...row } of rows) {
+    const { location_id, product_id, is_low } = row;
     const one = byPosition.get(position) ?? {
       position,
       type,
@@ -248,7 +249,9 @@ function happeningsOf(rows: readonly HappeningRow[]): Happening[] {
       places: [],
     };
     byPosition.set(position, one);
-    if (location_id !== null) one.places.push({ location_id, product_id });
+    if (location_id !== null) {
+      one.places.push({ location_id, product_id, is_low: is_low === true });
+    }
   }
   return [...byPosition.values()];
 }

@@ -9,9 +9,11 @@ import {
   type LastCount,
   levelKey,
   locationInactive,
+  lowLevels,
   type Movement,
   type MovementRow,
   move,
+  noticesOf,
   precisionFault,
   productFault,
   quantityOf,
@@ -74,6 +76,7 @@ export function decideAdjustment(
     row: rowOf(stock, change),
     changes: [change],
     movements: 1,
+    notices: noticesOf({ low_stock: lowLevels(stock, [change.movement]) }),
   };
 }
 

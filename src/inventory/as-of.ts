@@ -15,6 +15,7 @@ export interface MomentQuery {
   readonly as_of?: string;
   readonly journal?: string;
   readonly updated_after?: string;
+  readonly low_stock?: string;
 }
 
 /** What the statement of a page says beside its rows: the journal as it is when it is read. */
@@ -38,9 +39,9 @@ export const isAsOf = ({ as_of, as_of_position }: MomentQuery): boolean =>
 
 /** At most one moment, and no filter that only the present knows. */
 export function momentFaults(query: MomentQuery): Detail[] {
-  const { as_of, as_of_position, updated_after } = query;
+  const { as_of, as_of_position, updated_after, low_stock } = query;
   if (!isAsOf(query)) return [];
-  const named = { as_of, as_of_position, updated_after };
+  const named = { as_of, as_of_position, updated_after, low_stock };
   const given = Object.entries(named).flatMap(([name, value]) =>
     value === undefined ? [] : [name],
   );

@@ -42,6 +42,22 @@ export const movementEvent = {
           },
         ),
       ),
+      low_stock: Type.Optional(
+        Type.Array(
+          Type.Object({
+            product_id: id('prod_', 'The product.'),
+            location_id: id('loc_', 'Where it runs out.'),
+            available_quantity: QuantityOut('What was available after the write.'),
+            low_stock_at: QuantityOut('What the product said is low.'),
+          }),
+          {
+            maxItems: limits.countLinesMax,
+            description:
+              'Where the write took what is available from above `low_stock_at` to it or below. ' +
+              'Absent: nowhere.',
+          },
+        ),
+      ),
       reservation_lines: Type.Optional(
         Type.Array(
           Type.Object({
@@ -251,13 +267,22 @@ export const listLevels = collection({
   name: 'inventory.levels.list',
   path: '/inventory/levels',
   summary: 'List the levels at a location',
-  description: `By product ID. A pair that never moved is not listed and counts as 0. ${asOfText}`,
+  description:
+    'By product ID. A pair that never moved is not listed and counts as 0. With `low_stock` a ' +
+    `page may have fewer levels than \`limit\`, or none, and a cursor. ${asOfText}`,
   scope: 'inventory.read',
   query: Type.Object({
     location_id: idIn('loc_', 'The location; it must be granted.'),
     product_id: Type.Optional(productFilter),
     updated_after: Type.Optional(
       Timestamp('Only levels that changed at or after this. Not with `as_of` or `as_of_position`.'),
+    ),
+    low_stock: Type.Optional(
+      oneOf(
+        ['true'],
+        'Only levels of which no more is available than `low_stock_at` of their product, which ' +
+          'is active and tracked. Not with `as_of` or `as_of_position`.',
+      ),
     ),
     ...asOf,
   }),

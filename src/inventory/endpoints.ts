@@ -7,9 +7,9 @@ import type {
   MemberEndpoint,
   WriteEndpoint,
 } from '../contract/endpoint.ts';
-import { fetchSize, takePage } from '../contract/page.ts';
+import { fetchSize, type Page, type PageRequest, takePage } from '../contract/page.ts';
 import { canonicalQuantity, type Quantity, subtract, zero } from '../core/decimal.ts';
-import type { MerchantId, Principal } from '../core/principal.ts';
+import type { GrantedLocationId, MerchantId, Principal } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
 import type { Reader } from '../core/statement.ts';
 import { journalOf } from '../journal/known.ts';
@@ -20,6 +20,7 @@ import { isAsOf, momentFaults, pageAsOf, requireJournal } from './as-of.ts';
 import { listLevelsAsOf, listProductLevelsAsOf } from './as-of-store.ts';
 import * as contract from './contract.ts';
 import type { LastCount, LevelRow, Movement, MovementRow } from './ledger.ts';
+import { listLowLevels } from './low-stock-store.ts';
 import * as read from './read-store.ts';
 import * as store from './store.ts';
 
@@ -113,6 +114,8 @@ const listLevels: CollectionEndpoint<typeof contract.listLevels> = {
       );
     }
     await requireJournal(reader, merchant, query);
+    if (query.low_stock !== undefined)
+      return lowLevels(reader, merchant, { location, query, page });
     const answer = await reader.query(
       read.listLevels({
         merchant,
@@ -127,6 +130,30 @@ const listLevels: CollectionEndpoint<typeof contract.listLevels> = {
     return takePage(rows, page, (row) => row.product_id, presentLevel);
   },
 };
+
+/** Those that are low: a page may end where its statement has looked to. */
+async function lowLevels(
+  reader: Reader,
+  merchant: MerchantId,
+  {
+    location,
+    query,
+    page,
+  }: {
+    readonly location: GrantedLocationId;
+    readonly query: QueryOf<typeof contract.listLevels>;
+    readonly page: PageRequest;
+  },
+): Promise<Page<DataOf<typeof contract.listLevels>>> {
+  const { product_id: products, updated_after: updatedAfter } = query;
+  const filter = { merchant, location, products, updatedAfter, after: page.after };
+  const [answer] = await reader.query(listLowLevels({ ...filter, limit: fetchSize(page) }));
+  if (answer === undefined) throw new Error('a page has no row');
+  const { looked_to, ...columns } = answer;
+  const rows = read.countedRows<read.ListedLevel>([columns], (row) => row.product_id);
+  const { items, next } = takePage(rows, page, (row) => row.product_id, presentLevel);
+  return { items, next: next ?? looked_to ?? undefined };
+}
 
 const listProductLevels: CollectionEndpoint<typeof contract.listProductLevels> = {
   contract: contract.listProductLevels,

@@ -1,10 +1,11 @@
 // What the ledger is made of, and its one step: a movement of a level. Whatever decides on stock
 // works on locked levels, and later writes of the same batch see them as earlier ones leave them.
 
-import type { Place, Refusal, Write } from '../contract/endpoint.ts';
+import type { Notices, Place, Refusal, Write } from '../contract/endpoint.ts';
 import {
   canonicalQuantity,
-  decimalPlaces,
+  isLess,
+  placesFault,
   type Quantity,
   subtract,
   zero,
@@ -41,6 +42,8 @@ export interface ProductRow {
   readonly status: string;
   readonly inventory_tracked: boolean;
   readonly unit_precision: number;
+  /** What is available is low once it is no more than this; null: never. */
+  readonly low_stock_at: string | null;
 }
 
 /**
@@ -173,6 +176,40 @@ export function move(stock: Stock, write: Write, place: Place, asked: Move): Mov
   return { movement, level: moved };
 }
 
+/** How much more of a level a write has left available. */
+interface Change extends Pair {
+  readonly quantity_delta: string;
+}
+
+/** A level of which no more is available than the product says is low. */
+interface LowLevel extends Pair {
+  readonly available_quantity: Quantity;
+  readonly low_stock_at: Quantity;
+}
+
+/**
+ * The levels that a write has made low, once it has noted its changes in `stock`: it changes each
+ * level once, so what was available before is known. One that was low already is none of them.
+ */
+export function lowLevels(stock: Stock, changes: readonly Change[]): readonly LowLevel[] {
+  return changes.flatMap((change) => {
+    const { product_id, location_id } = change;
+    const asked = stock.products.get(product_id)?.low_stock_at ?? null;
+    if (asked === null) return [];
+    const low_stock_at = canonicalQuantity(asked);
+    const available_quantity = availableOf(stock, change);
+    const before = subtract(available_quantity, canonicalQuantity(change.quantity_delta));
+    const isMadeLow = isLess(low_stock_at, before) && !isLess(low_stock_at, available_quantity);
+    return isMadeLow ? { product_id, location_id, available_quantity, low_stock_at } : [];
+  });
+}
+
+/** Without the lists in which nothing is told. */
+export function noticesOf(lists: Notices): Notices | undefined {
+  const some = Object.entries(lists).filter(([, list]) => list.length > 0);
+  return some.length === 0 ? undefined : Object.fromEntries(some);
+}
+
 /** Why a product cannot move. `field` names it. */
 export function productFault(
   product: ProductRow | undefined,
@@ -194,9 +231,8 @@ export function precisionFault(
   quantity: Quantity,
   field: string,
 ): Detail | undefined {
-  if (decimalPlaces(quantity) <= precision) return undefined;
-  const message = `must have at most ${precision} decimal places, as its unit has`;
-  return { field, code: 'too_many_decimal_places', message };
+  const found = placesFault(quantity, precision);
+  return found && { field, ...found };
 }
 
 export const locationInactive = (field: string) =>

@@ -55,14 +55,14 @@ export const levelNames = [
 /** Of a read. */
 export const now = 'now as (select statement_timestamp() as moment)';
 
-type ListedRow = Omit<LevelRow, 'first_position'> & { readonly reserved: string | null };
+export type ListedLevel = Omit<LevelRow, 'first_position'> & { readonly reserved: string | null };
 
 /** Who counted the levels of a page last, and when, by the key of the page. */
 export interface PageCounts {
   readonly counts: Readonly<Record<string, readonly [at: string, by: string]>> | null;
 }
 
-type LevelPage = ByColumn<ListedRow> & PageCounts;
+export type LevelPage = ByColumn<ListedLevel> & PageCounts;
 
 /**
  * The same as a column of a page `v`. Only what was counted is there, sought for the page at once:
@@ -267,19 +267,21 @@ function movementSource(filter: MovementFilter): keyof typeof movementSources {
   return filter.locations === null ? 'merchant' : 'locations';
 }
 
+export interface LevelFilter {
+  readonly merchant: MerchantId;
+  readonly location: GrantedLocationId;
+  readonly products: readonly string[] | undefined;
+  readonly updatedAfter: string | undefined;
+  readonly after: string | undefined;
+  readonly limit: number;
+}
+
 /**
  * The levels at one location by product. A level with sequence 0 never moved and is not shown. The
  * limit stands in the text, because it decides the plan. Filters have texts of their own:
  * with `$5 is null or …` in one for all, a hundred products were sought in every level there is.
  */
-export function listLevels(filter: {
-  merchant: MerchantId;
-  location: GrantedLocationId;
-  products: readonly string[] | undefined;
-  updatedAfter: string | undefined;
-  after: string | undefined;
-  limit: number;
-}): Statement<LevelPage> {
+export function listLevels(filter: LevelFilter): Statement<LevelPage> {
   const { products, updatedAfter, limit } = filter;
   const walk = [filter.merchant, filter.location, filter.after ?? ''];
   if (products === undefined && updatedAfter === undefined) {

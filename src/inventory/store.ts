@@ -224,7 +224,7 @@ function findProductsOf(reservations: readonly object[]): SetStatement<ProductRo
 }
 
 const movedProducts = `
-  select p.merchant_id, p.id, p.status, p.inventory_tracked, p.unit_precision
+  select p.merchant_id, p.id, p.status, p.inventory_tracked, p.unit_precision, p.low_stock_at
   from products p`;
 
 /**

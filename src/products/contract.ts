@@ -3,7 +3,16 @@
 import Type from 'typebox';
 import { collection, member, ownIdQuery, upsertText, write } from '../contract/contract.ts';
 import { searchText, sortText } from '../contract/format.ts';
-import { anyOf, ExternalId, oneOf, SearchWords, Timestamp, text } from '../contract/schema.ts';
+import {
+  anyOf,
+  ExternalId,
+  oneOf,
+  QuantityIn,
+  QuantityOut,
+  SearchWords,
+  Timestamp,
+  text,
+} from '../contract/schema.ts';
 import { limits } from '../core/limits.ts';
 import { defaulted, externalId, metadata, optional, required, state } from '../records/members.ts';
 import { record } from '../records/record.ts';
@@ -49,6 +58,10 @@ export const Price = Type.Object(
   { description: 'What it sells for.' },
 );
 
+const lowStockText =
+  'What is available at a location is low once it is no more than this, in as many decimals as ' +
+  'the unit has; null: never.';
+
 export const products = record({
   name: 'products',
   noun: 'product',
@@ -87,6 +100,11 @@ export const products = record({
     price: optional(Price, {
       example: { amount: '1.29', currency: 'EUR' },
       columns: { amount: 'price_amount', currency: 'price_currency' },
+    }),
+    low_stock_at: optional(QuantityIn(lowStockText), {
+      shown: QuantityOut(lowStockText),
+      example: '5',
+      isQuantity: true,
     }),
     external_id: externalId,
     metadata,

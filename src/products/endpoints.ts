@@ -1,8 +1,9 @@
 // The endpoints of products. The unit is fixed by the first movement, because the quantities in the
-// ledger count that unit. A PATCH of what adjustments are judged on waits for them, and they wait
-// for it.
+// ledger count that unit, and what is low has no more decimals than it. A PATCH of what adjustments
+// are judged on waits for them, and they wait for it.
 
 import type { Write } from '../contract/endpoint.ts';
+import { placesFault } from '../core/decimal.ts';
 import { lookupId } from '../core/id.ts';
 import type { Detail } from '../core/problem.ts';
 import { recordEndpoints } from '../records/endpoints.ts';
@@ -15,24 +16,33 @@ import { type Conditions, lockLevels, lockProductsFully } from './store.ts';
 type Product = Row<typeof contract.products>;
 
 export const productEndpoints = recordEndpoints(contract.products, contract, {
-  check: ({ price }) => priceFaults(price),
+  check: ({ price, ...body }) => [
+    ...priceFaults(price),
+    ...(body.unit === undefined ? [] : lowStockFaults(unitOf(body.unit), body.low_stock_at)),
+  ],
   locks(writes, by) {
     const concerned = writes.filter(concernsInventory).map(conditionsOf);
     return [lockProductsFully(concerned, by), lockLevels(concerned, by)];
   },
-  faults: (before, after, [, moved = []]) => unitFaults(before, after, moved),
+  faults: (before, after, [, moved = []]) => [
+    ...unitFaults(before, after, moved),
+    ...lowStockFaults(after.unit, after.low_stock_at),
+  ],
 });
 
 function concernsInventory({ body }: Write<Partial<Product>>): boolean {
-  return (
-    body.status !== undefined || body.inventory_tracked !== undefined || body.unit !== undefined
-  );
+  const { status, inventory_tracked: tracked, unit, low_stock_at } = body;
+  return [status, tracked, unit, low_stock_at].some((value) => value !== undefined);
 }
 
+/** Null in a PATCH is the default. */
+const unitOf = (unit: Product['unit'] | null): Product['unit'] =>
+  unit ?? (contract.products.defaults.unit as Product['unit']);
+
 function conditionsOf({ id, externalId, body }: Write<Partial<Product>>): Conditions {
-  const { status, inventory_tracked: tracked, unit } = body;
+  const { status, inventory_tracked: tracked, unit, low_stock_at } = body;
   const { defaults } = contract.products;
-  const asked = unit === null ? (defaults.unit as Product['unit']) : unit;
+  const asked = unit === undefined ? undefined : unitOf(unit);
   return {
     id: lookupId(id),
     external_id: externalId,
@@ -40,7 +50,18 @@ function conditionsOf({ id, externalId, body }: Write<Partial<Product>>): Condit
     inventory_tracked: tracked === null ? Boolean(defaults.inventory_tracked) : tracked,
     unit_code: asked?.code,
     unit_precision: asked?.precision,
+    sets_low_stock: low_stock_at !== undefined,
+    low_stock_at,
   };
+}
+
+/** What runs out is counted as the product is. */
+function lowStockFaults(
+  { precision }: Product['unit'],
+  quantity: Product['low_stock_at'] | undefined,
+): Detail[] {
+  const fault = quantity ? placesFault(quantity, precision) : undefined;
+  return fault === undefined ? [] : [{ field: 'low_stock_at', ...fault }];
 }
 
 /** `moved` are the products with a movement, among those whose levels were locked. */

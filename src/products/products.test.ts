@@ -53,6 +53,7 @@ describe('a new product', () => {
       inventory_tracked: true,
       unit: { code: 'each', precision: 0 },
       price: null,
+      low_stock_at: null,
       external_id: null,
       metadata: {},
       version: 1,

@@ -13,6 +13,9 @@ export interface Conditions {
   readonly inventory_tracked: boolean | undefined;
   readonly unit_code: string | undefined;
   readonly unit_precision: number | undefined;
+  /** Whether it says at what quantity the product is low: null is a value. */
+  readonly sets_low_stock: boolean;
+  readonly low_stock_at: string | null | undefined;
 }
 
 /**
@@ -21,10 +24,12 @@ export interface Conditions {
  */
 const toChange = (by: 'id' | 'external_id') => `
   json_to_recordset($1) as a (merchant_id text, ${by} text, status text,
-    inventory_tracked boolean, unit_code text, unit_precision integer)
+    inventory_tracked boolean, unit_code text, unit_precision integer, sets_low_stock boolean,
+    low_stock_at numeric)
   join products p on p.merchant_id = a.merchant_id and p.${by} = a.${by}
     and (p.status <> a.status or p.inventory_tracked <> a.inventory_tracked
-      or p.unit_code <> a.unit_code or p.unit_precision <> a.unit_precision)`;
+      or p.unit_code <> a.unit_code or p.unit_precision <> a.unit_precision
+      or (a.sets_low_stock and p.low_stock_at is distinct from a.low_stock_at))`;
 
 /** Also keeps new levels from being made, which share a lock on the product's key. */
 export function lockProductsFully(

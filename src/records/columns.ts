@@ -23,10 +23,14 @@ function oncePerResource<Value>(compute: (resource: RecordResource) => Value) {
 /** How a record is read by ID: each member as one value. */
 export const memberExpressions = oncePerResource(({ members, hidden }) => {
   const shown = entriesOf(members).map(([name, one]) =>
-    one.columns === undefined ? `r.${name}` : `${builtOf(one)} as ${name}`,
+    one.columns === undefined ? readOf(name, one) : `${builtOf(one)} as ${name}`,
   );
   return ['r.id', ...shown, ...[...common, ...hidden].map((name) => `r.${name}`)].join(', ');
 });
+
+/** As a JSON number a quantity would lose decimals. */
+const readOf = (name: string, { isQuantity }: Member) =>
+  isQuantity === true ? `r.${name}::text as ${name}` : `r.${name}`;
 
 function builtOf(one: Member): string {
   const parts = partsOf(one);
@@ -40,7 +44,7 @@ function builtOf(one: Member): string {
 export const columnExpressions = oncePerResource(({ members, hidden }) => {
   const shown = entriesOf(members).flatMap(([name, one]) =>
     one.columns === undefined
-      ? [`r.${name}`]
+      ? [readOf(name, one)]
       : partsOf(one).map(({ column, read }) => `${read} as ${column}`),
   );
   return ['r.id', ...shown, ...[...common, ...hidden].map((name) => `r.${name}`)].join(', ');

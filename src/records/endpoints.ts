@@ -61,7 +61,7 @@ interface Rules<One> {
   refusal?(row: One): ProblemCode | undefined;
   /** What changes lock after their records, which they name by ID, or by one of the caller's. */
   locks?(writes: readonly Write<Partial<One>>[], by: 'id' | 'external_id'): readonly SetStatement[];
-  /** Why a change is refused, by the rows of these locks. */
+  /** Why a change, or what an upsert makes, is refused, by the rows of these locks. */
   faults?(before: One, after: One, locked: Rows): readonly Detail[];
 }
 
@@ -224,7 +224,8 @@ function upsertOf(resource: RecordResource, contract: WriteContract, rules: Rule
       if (missing.length > 0) return refuse('validation_failed', missing.map(missingDetail));
       const first = firstVersion(mintId(prefix), blank, time) as AnyRecord;
       const row = { ...revise(first, body, defaults, time), version: 1 };
-      return { ...accept(unique, state, undefined, row), created: true };
+      const faults = rules.faults?.(first, row, state.locked) ?? [];
+      return { ...accept(unique, state, undefined, row, faults), created: true };
     },
     save(changes) {
       const made = new Set(changes.flatMap(({ id, version }) => (version === 1 ? [id] : [])));

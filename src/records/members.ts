@@ -42,6 +42,8 @@ interface Options {
   readonly unique?: ProblemCode;
   /** Its text may be so long that a page of it has to be cut. */
   readonly isLarge?: true;
+  /** Its text is in a numeric column. */
+  readonly isQuantity?: true;
   /** The columns of its parts, when it has several. A text may be in a numeric column. */
   readonly columns?: Readonly<Record<string, string>>;
 }

@@ -96,7 +96,7 @@ export function insert(resource: RecordResource, rows: readonly Editable[]): Set
     name: `insert_${name}`,
     text: `
       insert into ${name} (${columns.join(', ')})
-      select ${columns.map(savedValue).join(', ')}
+      select ${columns.map(savedValue(resource)).join(', ')}
       from json_populate_recordset(null::${name}, $1) s
       join journal j on j.merchant_id = s.merchant_id
       order by ${order.map((column) => `s.${column}`).join(', ')}`,
@@ -106,7 +106,8 @@ export function insert(resource: RecordResource, rows: readonly Editable[]): Set
 
 export function update(resource: RecordResource, rows: readonly Editable[]): SetStatement {
   const { name } = resource;
-  const assignments = savedColumns(resource).map((column) => `${column} = ${savedValue(column)}`);
+  const saved = savedValue(resource);
+  const assignments = savedColumns(resource).map((column) => `${column} = ${saved(column)}`);
   return {
     name: `update_${name}`,
     text: `
@@ -118,8 +119,11 @@ export function update(resource: RecordResource, rows: readonly Editable[]): Set
   };
 }
 
-const savedValue = (column: string): string =>
-  column.endsWith('_at') ? savedTime(column) : `s.${column}`;
+/** What a caller sends is never a time of the service's own, whatever its name ends in. */
+const savedValue =
+  ({ members }: RecordResource) =>
+  (column: string): string =>
+    column.endsWith('_at') && !Object.hasOwn(members, column) ? savedTime(column) : `s.${column}`;
 
 function savedColumns({ tables: [table] }: RecordResource): readonly string[] {
   return table?.updates ?? [];

@@ -2,8 +2,8 @@
 // ends. What is active is told by the clock of the database, as it was behind the locks.
 
 import type { BodyOf } from '../contract/contract.ts';
-import type { Decision, Place, Refusal, Write } from '../contract/endpoint.ts';
-import { add, canonicalQuantity, type Quantity, subtract } from '../core/decimal.ts';
+import type { Decision, Notices, Place, Refusal, Write } from '../contract/endpoint.ts';
+import { add, canonicalQuantity, type Quantity, subtract, zero } from '../core/decimal.ts';
 import { mintId } from '../core/id.ts';
 import { limits } from '../core/limits.ts';
 import type { Detail } from '../core/problem.ts';
@@ -12,8 +12,10 @@ import {
   fault,
   levelKey,
   locationInactive,
+  lowLevels,
   type Movement,
   move,
+  noticesOf,
   type Pair,
   quantityOf,
   type Recorded,
@@ -116,11 +118,12 @@ export function decideReserve(
     movement_ids: [],
     ...recordedBy(write, place),
   };
-  for (const { product_id, quantity } of lines) {
+  const changes = lines.map(({ product_id, quantity }) => {
     const pair = { product_id, location_id };
     stock.reserved.set(levelKey(pair), add(reservedOf(stock, pair), quantity));
-  }
-  return done(reservation, []);
+    return { product_id, location_id, quantity_delta: subtract(zero, quantity) };
+  });
+  return done(reservation, [], { low_stock: lowLevels(stock, changes) });
 }
 
 /** By the clock of the database, which also ends it. */
@@ -151,6 +154,7 @@ export function decideExpire(held: Held, write: Write, { time }: Place): Outcome
   return end(held, row, write, { status: 'expired', time, note: null });
 }
 
+/** What is taken out was put aside: as much is available as before. */
 export function decideFulfil(held: HeldStock, write: Write<Fulfil>, place: Place): Outcome {
   const { stock } = held;
   const row = heldBy(held, write);
@@ -235,7 +239,7 @@ function end(
   return done(ended, movements);
 }
 
-function done(row: ReservationRow, movements: readonly Movement[]): Outcome {
+function done(row: ReservationRow, movements: readonly Movement[], others: Notices = {}): Outcome {
   const { location_id } = row;
   const reservation_lines = row.lines.map(({ product_id, quantity }) => ({
     ...{ location_id, product_id, quantity: canonicalQuantity(quantity) },
@@ -246,6 +250,6 @@ function done(row: ReservationRow, movements: readonly Movement[]): Outcome {
     changes: [{ reservation: row, movements }],
     movements: movements.length,
     location_id,
-    notices: { reservation_lines },
+    notices: noticesOf({ reservation_lines, ...others }),
   };
 }

@@ -10,8 +10,10 @@ import {
   availableOf,
   insufficient,
   locationInactive,
+  lowLevels,
   type Movement,
   move,
+  noticesOf,
   type Pair,
   quantityOf,
   type Recorded,
@@ -102,25 +104,25 @@ export function decideTransfer(
   const lines = judged.map((one) => carryOut(stock, write, place, one, movements));
   const transfer = rowOf(write, place, lines);
   const change = { transfer, movements };
+  const moved = movements.map(({ movement }) => movement);
   return {
     kind: 'succeeded',
     row: transfer,
     changes: [change],
     movements: movements.length,
-    ...shortageOf(transfer),
+    notices: noticesOf({ short: shortOf(transfer), low_stock: lowLevels(stock, moved) }),
   };
 }
 
 /** What its event says of what was not there. */
-function shortageOf({ from_location_id: location_id, lines }: TransferRow) {
-  const lacking = lines.filter(({ quantity_short: missing }) => missing !== zero);
-  if (location_id === null || lacking.length === 0) return {};
-  const short = lacking
+function shortOf({ from_location_id: location_id, lines }: TransferRow) {
+  if (location_id === null) return [];
+  return lines
+    .filter(({ quantity_short: missing }) => missing !== zero)
     .slice(0, limits.eventMovementsMax)
     .map(({ product_id, quantity, quantity_short }) => ({
       ...{ location_id, product_id, quantity, quantity_short },
     }));
-  return { notices: { short } };
 }
 
 function closedSides({ activeLocations }: Stock, body: Transfer): Detail[] {

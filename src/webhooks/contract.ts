@@ -43,6 +43,8 @@ const locationIds = Type.Array(idIn('loc_', 'A location.'), {
 const locationsText =
   'Only what concerns these locations; they must be granted. Null: all that are.';
 
+const lowStockText = 'Only events of inventory that runs out: those with `low_stock`.';
+
 const Url = (description: string) => text('text', { min: 1, max: 2_000 }, description);
 const urlText = 'What is called: over https, at a public address, without a user.';
 
@@ -57,6 +59,7 @@ const Webhook = Type.Object(
     url: Type.String({ description: 'What is called; others see it without its query.' }),
     types: nullable(Type.Array(oneOf(eventTypes, 'A type.'), { description: typesText })),
     location_ids: nullable(Type.Array(id('loc_', 'A location.'), { description: locationsText })),
+    low_stock: Type.Boolean({ description: lowStockText }),
     description: nullable(Type.String({ description: 'Words for whoever reads it.' })),
     status: Status,
     pause_reason: nullable(oneOf(reasons, reasonText)),
@@ -151,6 +154,7 @@ export const create = write({
     url: Url(urlText),
     types: Type.Optional(nullable({ ...types, description: typesText })),
     location_ids: Type.Optional(nullable({ ...locationIds, description: locationsText })),
+    low_stock: Type.Optional(defaulted(Type.Boolean({ description: lowStockText }), false)),
     description: Type.Optional(nullable(Description)),
     status: Type.Optional(defaulted(Status, 'active')),
     from_position: Type.Optional(nullable(Position(`${fromText}; without it, what comes.`))),
@@ -174,6 +178,7 @@ export const update = write({
     url: Type.Optional(Url(urlText)),
     types: Type.Optional(nullable({ ...types, description: typesText })),
     location_ids: Type.Optional(nullable({ ...locationIds, description: locationsText })),
+    low_stock: Type.Optional(nullable(Type.Boolean({ description: lowStockText }))),
     description: Type.Optional(nullable(Description)),
     status: Type.Optional(Status),
     from_position: Type.Optional(Position(`${fromText}.`)),

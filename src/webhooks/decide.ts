@@ -42,6 +42,7 @@ export function decideCreate(
     url: body.url,
     types: setOf(body.types),
     location_ids: setOf(body.location_ids),
+    low_stock: body.low_stock ?? false,
     description: body.description ?? null,
     status: body.status,
     pause_reason: isActive ? null : 'requested',
@@ -122,6 +123,7 @@ function membersOf(body: Update, before: HeldWebhook): Partial<HeldWebhook> {
     status,
     types: body.types === undefined ? before.types : setOf(body.types),
     location_ids: body.location_ids === undefined ? before.location_ids : setOf(body.location_ids),
+    low_stock: body.low_stock === undefined ? before.low_stock : (body.low_stock ?? false),
     description: body.description === undefined ? before.description : body.description,
     pause_reason: status === before.status ? before.pause_reason : changed,
   };

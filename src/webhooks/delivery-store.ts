@@ -202,7 +202,9 @@ export function pause(progress: Progress, reason: PauseReason): Statement<{ id: 
 }
 
 /** What a call is made by, as it is now. */
-export interface CheckRow extends CallSecrets, Pick<WebhookRow, 'url' | 'types' | 'location_ids'> {
+export interface CheckRow
+  extends CallSecrets,
+    Pick<WebhookRow, 'url' | 'types' | 'location_ids' | 'low_stock'> {
   readonly merchant_id: MerchantId;
   readonly epoch: number;
 }
@@ -214,7 +216,8 @@ export function findChecks(
   return {
     name: 'find_webhook_checks',
     text: `
-      select w.merchant_id, w.id, w.url, w.types, w.location_ids, p.epoch, ${callSecrets}
+      select w.merchant_id, w.id, w.url, w.types, w.location_ids, w.low_stock, p.epoch,
+        ${callSecrets}
       from json_to_recordset($1) as a (merchant_id text, id text)
       join webhooks w on w.merchant_id = a.merchant_id and w.id = a.id
       join webhook_progress p on p.merchant_id = w.merchant_id and p.webhook_id = w.id

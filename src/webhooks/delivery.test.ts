@@ -103,6 +103,33 @@ describe('an event', () => {
     expect(receiver.positions()).toEqual([wanted, next]);
   });
 
+  test('comes only if something runs out, where the webhook asks for that', async () => {
+    const { id: flour } = (await shop.made('/products', { name: 'Rye', low_stock_at: '5' })).data;
+    const [here, there] = [await location(), await location()];
+    const hook = await shop.hook(receiver, { low_stock: true, location_ids: [here] });
+    await adjusted(flour, here, 9);
+    await adjusted(flour, there, 9);
+    await adjusted(flour, there, 5);
+    await shop.customer();
+    const wanted = await adjusted(flour, here, 5);
+    await adjusted(flour, here, 4);
+    await adjusted(flour, here, 6);
+    const next = await last(() => adjusted(flour, here, 3));
+    expect(receiver.positions()).toEqual([wanted, next]);
+    const lows = receiver.calls.map(({ event }) => event.data.low_stock);
+    const low = { product_id: flour, location_id: here, low_stock_at: '5' };
+    expect(lows).toEqual([
+      [{ ...low, available_quantity: '5' }],
+      [{ ...low, available_quantity: '3' }],
+    ]);
+    // Until then a change has all chosen anew, from where it was kept last.
+    await shop.untilWebhook(hook, { position: String(next) });
+    await shop.change(hook, { low_stock: null });
+    expect(await shop.webhook(hook)).toMatchObject({ low_stock: false, location_ids: [here] });
+    const all = await last(() => adjusted(flour, here, 2));
+    expect(receiver.positions()).toEqual([wanted, next, all]);
+  });
+
   test('of an upsert comes as what it was: of a new record, or of one that was there', async () => {
     await shop.hook(receiver, { types: ['product.created'] });
     const upsert = async (id: string, name: string) => {

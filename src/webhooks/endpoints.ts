@@ -197,7 +197,8 @@ const deliveries: MemberEndpoint<typeof contract.getDeliveries> = {
 /** Each event type, with the scope that reads what it is about. */
 const readScopes = resources.flatMap((resource) => {
   const types = new Set(eventKindsOf(resource).map(({ event }) => event));
-  return [...types].map((type) => ({ type, scope: `${resource.name}.read` }));
+  const is_inventory = resource.events?.areMovements === true;
+  return [...types].map((type) => ({ type, scope: `${resource.name}.read`, is_inventory }));
 });
 
 function visibilityOf({
@@ -221,6 +222,7 @@ function presentWebhook(row: store.WebhookRow, viewer: string): DataOf<typeof co
     url: row.credential_id === viewer ? row.url : withoutQuery,
     types: row.types === null ? null : [...row.types],
     location_ids: row.location_ids === null ? null : [...row.location_ids],
+    low_stock: row.low_stock,
     description: row.description,
     status: row.status,
     pause_reason: row.pause_reason,

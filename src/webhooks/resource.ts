@@ -14,8 +14,8 @@ export const webhooks = {
     {
       name: 'webhooks',
       updates: [
-        ...['url', 'types', 'location_ids', 'description', 'status', 'pause_reason', 'secret'],
-        ...['old_secret', 'old_secret_ends_at', 'version', 'updated_at'],
+        ...['url', 'types', 'location_ids', 'low_stock', 'description', 'status', 'pause_reason'],
+        ...['secret', 'old_secret', 'old_secret_ends_at', 'version', 'updated_at'],
       ],
     },
     {

@@ -25,6 +25,8 @@ export interface WebhookRow {
   readonly types: readonly EventType[] | null;
   /** Null: all that are granted. */
   readonly location_ids: readonly string[] | null;
+  /** Only what runs out. */
+  readonly low_stock: boolean;
   readonly description: string | null;
   readonly status: 'active' | 'paused';
   readonly pause_reason: PauseReason | null;
@@ -63,8 +65,8 @@ export interface WebhookChange extends HeldWebhook {
   readonly server: string;
 }
 
-const shown = `w.id, w.credential_id, w.url, w.types, w.location_ids, w.description, w.status,
-  w.pause_reason, w.version, w.created_at, w.updated_at, p.position::text as position,
+const shown = `w.id, w.credential_id, w.url, w.types, w.location_ids, w.low_stock, w.description,
+  w.status, w.pause_reason, w.version, w.created_at, w.updated_at, p.position::text as position,
   p.failing_since, p.last_status,
   (select j.id from journals j where j.merchant_id = w.merchant_id) as journal`;
 
@@ -77,7 +79,12 @@ export interface WebhookSight {
   readonly credentialId: string;
   /** Null: all. */
   readonly locations: readonly GrantedLocationId[] | null;
-  readonly lacking: readonly { readonly type: string; readonly scope: string }[];
+  readonly lacking: readonly {
+    readonly type: string;
+    readonly scope: string;
+    /** Such an event may say that something runs out. */
+    readonly is_inventory: boolean;
+  }[];
 }
 
 /**
@@ -90,8 +97,9 @@ const isVisible = `(w.credential_id = $2 or exists (
     and ($3::text[] is null or coalesce(w.location_ids,
       case when not c.all_locations then c.location_ids end) <@ $3)
     and not exists (
-      select from json_to_recordset($4) as lacking (type text, scope text)
-      where (w.types is null or lacking.type = any (w.types)) and lacking.scope = any (c.scopes)
+      select from json_to_recordset($4) as lacking (type text, scope text, is_inventory boolean)
+      where (lacking.is_inventory or not w.low_stock)
+        and (w.types is null or lacking.type = any (w.types)) and lacking.scope = any (c.scopes)
         and (w.token_scopes is null or lacking.scope = any (w.token_scopes)))))`;
 
 const visibilityOf = ({ merchant, credentialId, locations, lacking }: WebhookSight) => [
@@ -263,10 +271,10 @@ export function insertWebhooks(rows: readonly WebhookChange[]): SetStatement {
     name: 'insert_webhooks',
     text: `
       insert into webhooks (merchant_id, id, credential_id, token_scopes, url, types, location_ids,
-        description, status, pause_reason, secret, version, created_at, updated_at)
+        low_stock, description, status, pause_reason, secret, version, created_at, updated_at)
       select s.merchant_id, s.id, s.credential_id, s.token_scopes, s.url, s.types, s.location_ids,
-        s.description, s.status, s.pause_reason, s.secret, s.version, ${savedTime('created_at')},
-        ${savedTime('updated_at')}
+        s.low_stock, s.description, s.status, s.pause_reason, s.secret, s.version,
+        ${savedTime('created_at')}, ${savedTime('updated_at')}
       from json_populate_recordset(null::webhooks, $1) s
       join journal j on j.merchant_id = s.merchant_id`,
     records: rows.map(recordOf),
@@ -291,9 +299,10 @@ export function updateWebhooks(rows: readonly WebhookChange[]): SetStatement {
     name: 'update_webhooks',
     text: `
       update webhooks w set url = s.url, types = s.types, location_ids = s.location_ids,
-        description = s.description, status = s.status, pause_reason = s.pause_reason,
-        secret = s.secret, old_secret = s.old_secret, old_secret_ends_at = ${overlapEnd},
-        version = s.version, updated_at = ${savedTime('updated_at')}
+        low_stock = s.low_stock, description = s.description, status = s.status,
+        pause_reason = s.pause_reason, secret = s.secret, old_secret = s.old_secret,
+        old_secret_ends_at = ${overlapEnd}, version = s.version,
+        updated_at = ${savedTime('updated_at')}
       from json_populate_recordset(null::webhooks, $1) s
       join journal j on j.merchant_id = s.merchant_id
       where w.merchant_id = s.merchant_id and w.id = s.id`,

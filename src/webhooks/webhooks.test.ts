@@ -64,6 +64,7 @@ describe('a new webhook', () => {
       url,
       types: null,
       location_ids: null,
+      low_stock: false,
       description: null,
       status: 'active',
       pause_reason: null,
@@ -238,6 +239,15 @@ describe('a credential with less reach', () => {
     expect(await visible(api, ofCustomers.id)).toBe(true);
     const equal = await callerWith({ scopes: withoutProducts });
     expect(await visible(api, (await create(equal)).id)).toBe(true);
+  });
+
+  test('sees one of what runs out if it may read inventory, whatever else it may not', async () => {
+    const low = await create(shop.api, { low_stock: true });
+    const clerk = await callerWith({ scopes: ['webhooks.read', 'inventory.read'] });
+    const guest = await callerWith({ scopes: ['webhooks.read', 'products.read'] });
+    expect([await visible(clerk, low.id), await visible(guest, low.id)]).toEqual([true, false]);
+    const all = await create(shop.api, { low_stock: false });
+    expect(await visible(clerk, all.id)).toBe(false);
   });
 
   test('sees no webhook of a location that is not granted to it', async () => {

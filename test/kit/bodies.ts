@@ -21,6 +21,7 @@ export const defaults: Readonly<Record<Noun | 'inventory', JsonObject>> = {
     inventory_tracked: true,
     unit: { code: 'each', precision: 0 },
     price: null,
+    low_stock_at: null,
     external_id: null,
     metadata: {},
   },
@@ -91,6 +92,7 @@ const members: Readonly<Record<Noun, Readonly<Record<string, fc.Arbitrary<JsonVa
     inventory_tracked: tracked,
     unit: units,
     price: prices,
+    low_stock_at: orNull(['0', '2', '2.5', '5']),
     external_id: orNull([null, ...externalIds]),
     metadata,
   },
@@ -147,6 +149,7 @@ const others: Readonly<Record<string, readonly [JsonValue, JsonValue]>> = {
     { code: 'box', precision: 2 },
   ],
   price: [{ amount: '9.99', currency: 'EUR' }, null],
+  low_stock_at: ['1', '3'],
   code: ['other', 'another'],
   type: ['store', 'warehouse'],
   timezone: ['Asia/Tokyo', 'UTC'],
@@ -203,6 +206,8 @@ const spoiltProduct = [
   spoil('unit.precision', 'too_large', { unit: { code: 'kg', precision: 6 } }),
   spoil('unit.precision', 'required', { unit: { code: 'kg' } }),
   spoil('price.amount', 'invalid_format', { price: { amount: '1.2', currency: 'EUR' } }),
+  spoil('low_stock_at', 'invalid_type', { low_stock_at: 5 }),
+  spoil('low_stock_at', 'must_not_be_negative', { low_stock_at: '-1' }),
   spoil('price.currency', 'unknown_value', { price: { amount: '1.20', currency: 'ABC' } }),
 ];
 const types = { allowed: ['other', 'store', 'warehouse'] };

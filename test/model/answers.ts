@@ -6,6 +6,7 @@ import { expect } from 'vitest';
 import type { JsonObject } from '../../src/contract/json.ts';
 import type { OperationType } from '../../src/contract/resource.ts';
 import type { Answer } from '../kit/api.ts';
+import { availables, madeLow } from './low.ts';
 import {
   erased,
   hasId,
@@ -225,7 +226,9 @@ function perform(world: World, verdict: Verdict & { kind: 'done' }, exchange: Ex
   const before = noun === 'inventory' ? undefined : merchant[noun].get(id);
   const next = String(merchant.journal.times.length + 1);
   const adopt = (chosen: unknown, prefix: string) => newId(world, chosen, prefix);
+  const available = availables(merchant);
   const data = verdict.does({ id, at, operation, position: next, data: shown, adopt });
+  merchant.low.set(operation, madeLow(merchant, write, available));
   const isChanged = data !== before;
   if (isChanged) {
     expectWithin(span, at);

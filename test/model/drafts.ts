@@ -174,6 +174,7 @@ function filterValue(
     reason: [...reasons, ...outsideReasons],
     short: ['true'],
     reference: references,
+    low_stock: ['true'],
     type: list === 'events' ? eventTypes : operationTypes,
     order: ['asc', 'desc'],
   };

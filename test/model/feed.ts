@@ -30,6 +30,8 @@ export interface Wanted {
   readonly types: readonly string[];
   readonly locations: readonly string[];
   readonly products: readonly string[];
+  /** Only what runs out. */
+  readonly isLow: boolean;
 }
 
 const isAmong = (wanted: readonly string[], value: unknown) =>
@@ -45,6 +47,7 @@ export function eventsOf(credential: Credential, wanted: Wanted): JsonObject[] {
     const isAsked = type !== undefined && isAmong(wanted.types, type);
     const isSeen = scopes.some((scope) => scope === `${noun}.read`);
     if (operation.position === null || !isAsked || !isSeen) return [];
+    if (wanted.isLow && noun !== 'inventory') return [];
     const shown =
       noun === 'inventory'
         ? movedBy(credential, wanted, operation)
@@ -88,7 +91,7 @@ function written(
 /** Something of it is wanted; what is at locations that are not granted is cut out. */
 function movedBy(
   credential: Credential,
-  { locations, products }: Wanted,
+  { locations, products, isLow }: Wanted,
   operation: JsonObject,
 ): Shown | undefined {
   const { merchant } = credential;
@@ -98,10 +101,11 @@ function movedBy(
   const { type, id } = operation.resource as { type: string; id: string };
   const [name, notices] = noticesIn(merchant, id);
   const noticed = notices.filter(isNear);
-  const isOfSome = [...near, ...noticed].some(
+  const low = (merchant.low.get(String(operation.id)) ?? []).filter(isNear);
+  const isOfSome = (isLow ? low : [...near, ...noticed, ...low]).some(
     (one) => isAmong(locations, one.location_id) && isAmong(products, one.product_id),
   );
-  const isStill = moved.length === 0 && products.length === 0 && isNear(operation);
+  const isStill = !isLow && moved.length === 0 && products.length === 0 && isNear(operation);
   if (!isOfSome && !(isStill && isAmong(locations, operation.location_id))) return undefined;
   const own = isNear(operation) ? [operation] : [];
   const places = [...near, ...noticed, ...own].map(({ location_id }) => String(location_id));
@@ -113,6 +117,7 @@ function movedBy(
       movements: near.slice(0, 50),
       movement_count: near.length,
       ...(noticed.length === 0 ? {} : { [name]: noticed }),
+      ...(low.length === 0 ? {} : { low_stock: low }),
     },
   };
 }

@@ -113,7 +113,7 @@ const filtersOf: Readonly<Record<List['name'], readonly string[]>> = {
   customers: ['email', 'external_id', 'status', 'updated_after', 'q'],
   products: ['sku', 'barcode', 'external_id', 'status', 'updated_after', 'q'],
   locations: ['status', 'code', 'external_id'],
-  levels: ['updated_after', 'as_of', 'as_of_position'],
+  levels: ['updated_after', 'as_of', 'as_of_position', 'low_stock'],
   'product levels': ['as_of', 'as_of_position'],
   movements: [
     'location_id',
@@ -128,7 +128,7 @@ const filtersOf: Readonly<Record<List['name'], readonly string[]>> = {
   counts: ['location_id'],
   reservations: ['status', 'location_id', 'reference'],
   operations: ['type', 'status', 'request_id', 'credential_id'],
-  events: ['location_id', 'after_position'],
+  events: ['location_id', 'after_position', 'low_stock'],
 };
 
 const anyFilters = (name: List['name']) => {

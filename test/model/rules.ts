@@ -163,6 +163,10 @@ function refusalOfFields(write: Write): Refusal | undefined {
     const { field, code, allowed } = spoil;
     details.push({ field, code, ...(allowed === undefined ? {} : { allowed: [...allowed] }) });
   }
+  const isUsable = !/^(unit|low_stock_at)(\.|$)/.test(spoil?.field ?? '');
+  if (nounOf(type) === 'products' && body.unit !== undefined && isUsable) {
+    details.push(...lowFaults({ ...body, unit: body.unit ?? defaults.products.unit ?? null }));
+  }
   const isOther = named !== undefined && body.external_id !== named;
   if (isOther && spoil?.field !== 'external_id') {
     details.push({ field: 'external_id', code: 'value_not_allowed' });
@@ -213,6 +217,8 @@ function upsert(merchant: Merchant, noun: Noun, write: Write): Verdict {
   const details = missing.map((field) => ({ field, code: 'required' }));
   if (details.length > 0) return rejected(422, 'validation_failed', details);
   const whole = changed(noun, { ...defaults[noun], status: 'active' }, body);
+  const fine = noun === 'products' ? lowFaults(whole) : [];
+  if (fine.length > 0) return rejected(422, 'validation_failed', fine);
   return create(merchant, noun, { ...write, body: whole });
 }
 
@@ -224,10 +230,8 @@ function change(merchant: Merchant, noun: Noun, { id, ifMatch, body }: Write): V
     return rejected(412, code, [detail]);
   }
   const next = changed(noun, row, body);
-  const hasMoved = [...merchant.movements.values()].some((one) => one.product_id === id);
-  if (noun === 'products' && hasMoved && sorted(next.unit) !== sorted(row.unit)) {
-    return rejected(422, 'validation_failed', [{ field: 'unit', code: 'value_not_allowed' }]);
-  }
+  const faults = noun === 'products' ? faultsOfProduct(merchant, row, next) : [];
+  if (faults.length > 0) return rejected(422, 'validation_failed', faults);
   if (sorted(next) === sorted(row)) return { ...done(() => row), keeps: row };
   return (
     taken(merchant, noun, id, next) ??
@@ -237,6 +241,18 @@ function change(merchant: Merchant, noun: Noun, { id, ifMatch, body }: Write): V
       return revised;
     })
   );
+}
+
+function faultsOfProduct(merchant: Merchant, row: JsonObject, next: JsonObject): Detail[] {
+  const hasMoved = [...merchant.movements.values()].some((one) => one.product_id === row.id);
+  const isFixed = hasMoved && sorted(next.unit) !== sorted(row.unit);
+  return [...(isFixed ? [{ field: 'unit', code: 'value_not_allowed' }] : []), ...lowFaults(next)];
+}
+
+/** What is low has no more decimals than the unit. */
+function lowFaults(product: JsonObject): Detail[] {
+  const isFine = placesOf(product.low_stock_at) <= precisionOf(product);
+  return isFine ? [] : [{ field: 'low_stock_at', code: 'too_many_decimal_places' }];
 }
 
 /** Null clears a member, or takes it back to its default; metadata is merged, null deletes. */

@@ -4,6 +4,7 @@
 import type { JsonObject } from '../../src/contract/json.ts';
 import { eventsOf } from './feed.ts';
 import { levelShown } from './ledger.ts';
+import { isLow } from './low.ts';
 import { reservationShown } from './reservations.ts';
 import { erased, notFound, notGranted, type Refusal, refusalOfCaller } from './rules.ts';
 import { cut } from './transfers.ts';
@@ -65,10 +66,10 @@ export function entries(
 /** Of the names of a moment, and of what only the present has, one at most is asked by. */
 function refusalOfMoments(list: List): Refusal | undefined {
   const code = 'value_not_allowed';
-  const details = ['as_of', 'as_of_position', 'updated_after']
+  const details = ['as_of', 'as_of_position', 'updated_after', 'low_stock']
     .filter((name) => valuesOf(list, name).length > 0)
     .map((name) => ({ field: `query.${name}`, code }));
-  const isOne = details.length < 2 || details[0]?.field === 'query.updated_after';
+  const isOne = details.length < 2 || !details.some(({ field }) => field.includes('as_of'));
   return isOne ? undefined : { status: 400, code: 'invalid_parameter', details };
 }
 
@@ -191,7 +192,9 @@ function visible(
     case 'locations':
       return rows(merchant.locations).filter((row) => reaches(credential, row.id));
     case 'levels':
-      return levels.filter(isNear);
+      return levels
+        .filter(isNear)
+        .filter((row) => valuesOf(list, 'low_stock').length === 0 || isLow(merchant, row));
     case 'product levels':
       return levels.filter((row) => row.product_id === list.id && isNear(row));
     case 'movements':
@@ -216,6 +219,7 @@ function visible(
         types: valuesOf(list, 'type'),
         locations: valuesOf(list, 'location_id'),
         products: valuesOf(list, 'product_id'),
+        isLow: valuesOf(list, 'low_stock').length > 0,
       });
   }
 }
@@ -252,6 +256,7 @@ const filters: Readonly<Record<string, Filter>> = {
   order: () => true,
   short: (row) => row.is_short === true,
   journal: () => true,
+  low_stock: () => true,
   as_of: () => true,
   as_of_position: () => true,
   after_position: (row, value) => Number(row.position) > Number(value),

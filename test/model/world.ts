@@ -27,6 +27,8 @@ export interface Merchant extends Readonly<Record<Noun, Rows>> {
   readonly operations: Rows;
   /** The second location that an operation names, by its ID. */
   readonly otherPlaces: Map<string, string>;
+  /** What an operation made low, by its ID. */
+  readonly low: Map<string, readonly JsonObject[]>;
   /** Customers. */
   readonly erased: Set<string>;
   /** The upserts that created. */
@@ -169,6 +171,7 @@ export function newMerchant(id: string, name: string): Merchant {
     counted: new Map(),
     operations: new Map(),
     otherPlaces: new Map(),
+    low: new Map(),
     erased: new Set(),
     creating: new Set(),
     journal: { id: '', times: [] },

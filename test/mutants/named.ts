@@ -5,6 +5,7 @@ import { countMutants } from './counts.ts';
 import { journalMutants } from './journal.ts';
 import { keyMutants } from './keys.ts';
 import { ledgerMutants } from './ledger.ts';
+import { lowStockMutants } from './low-stock.ts';
 import type { Mutant } from './mutant.ts';
 import { reservationMutants } from './reservations.ts';
 import { transferMutants } from './transfers.ts';
@@ -18,6 +19,7 @@ export const namedMutants: readonly Mutant[] = [
   ...transferMutants,
   ...reservationMutants,
   ...countMutants,
+  ...lowStockMutants,
   ...upsertMutants,
   ...webhookMutants,
   ...batchMutants,

@@ -58,7 +58,7 @@ export const transferMutants: readonly Mutant[] = [
   {
     name: 'shortage-not-told',
     breaks: 'the event of a transfer does not say what was short',
-    edits: [{ file: decide, from: '    ...shortageOf(transfer),\n', to: '' }],
+    edits: [{ file: decide, from: 'short: shortOf(transfer), ', to: '' }],
     suites: [own],
   },
 ];
