@@ -7,14 +7,7 @@ import { ExchangeProxy, type Side } from '../kit/exchanges.ts';
 import { extentName, numbersTo, timeout } from '../kit/extent.ts';
 import { type ServiceProcess, startProcess } from '../kit/process.ts';
 import { FaultEnvironment, type FaultyNode, isReplay } from './environment.ts';
-import {
-  adjustment,
-  changeOfCustomer,
-  changeOfProduct,
-  create,
-  type Kind,
-  type Write,
-} from './kinds.ts';
+import { type Kind, kinds, type Write } from './kinds.ts';
 
 // Batches that meet faults on their way, or each other: each of their writes is done exactly once.
 
@@ -25,30 +18,25 @@ beforeAll(async () => {
 });
 afterAll(() => environment.stop());
 
-const types = new Map<Kind, string>([
-  [adjustment, 'inventory.adjust'],
-  [create, 'customers.create'],
-  [changeOfCustomer, 'customers.update'],
-  [changeOfProduct, 'products.update'],
-]);
-
 interface Batch {
   readonly key: string;
   readonly writes: readonly Write[];
 }
 
 async function newBatch(copies = 1): Promise<Batch> {
-  const kinds = [...types.keys()].flatMap((kind) => Array<Kind>(copies).fill(kind));
+  const all = kinds.flatMap((kind) => Array<Kind>(copies).fill(kind));
   return {
     key: newKey(),
-    writes: await Promise.all(kinds.map((kind) => environment.newWrite(kind))),
+    writes: await Promise.all(all.map((kind) => environment.newWrite(kind))),
   };
 }
 
 function textOf({ writes }: Batch): string {
   const operations = writes.map(({ kind, key, path, body }) => {
-    const id = kind.method === 'PATCH' ? { id: path.split('/')[2] } : {};
-    return { type: types.get(kind), idempotency_key: key, ...id, body };
+    const [, external_id] = path.split('external_id=');
+    const id = external_id === undefined ? path.split('/')[2] : undefined;
+    const named = kind.method === 'PATCH' ? { id, external_id } : {};
+    return { type: kind.type, idempotency_key: key, ...named, body };
   });
   return JSON.stringify({ operations });
 }

@@ -1,7 +1,7 @@
 // The kinds of writes that faults are injected into, each with what it waits for and how its
 // effects are counted. They differ in what a batch needs to know first: levels and more; nothing at
-// all, so that BEGIN goes out with COMMIT; the row that it changes; a product with all of its
-// levels.
+// all, so that BEGIN goes out with COMMIT; the row that it changes, by its ID or by the merchant's
+// own, where it may be missing; a product with all of its levels.
 
 import { newKey } from '../kit/api.ts';
 import type { Given } from '../kit/given.ts';
@@ -27,6 +27,8 @@ type Content = Pick<Write, 'path' | 'body' | 'subject'>;
 
 export interface Kind {
   readonly name: string;
+  /** Of its operations. */
+  readonly type: string;
   readonly method: 'POST' | 'PATCH';
   /** The status of its success. */
   readonly status: number;
@@ -57,6 +59,7 @@ function kindOf(kind: Omit<Kind, 'lateBatch'> & Partial<Kind>): Kind {
 
 export const adjustment = kindOf({
   name: 'an adjustment',
+  type: 'inventory.adjust',
   method: 'POST',
   status: 201,
   before: [looked],
@@ -83,6 +86,7 @@ const batchOfCreate = ['begin', 'lock_journals', 'bind_keys insert_customers', '
 
 export const create = kindOf({
   name: 'a new customer',
+  type: 'customers.create',
   method: 'POST',
   status: 201,
   before: [looked],
@@ -99,6 +103,7 @@ export const create = kindOf({
 
 export const changeOfCustomer = kindOf({
   name: 'a change of a customer',
+  type: 'customers.update',
   method: 'PATCH',
   status: 200,
   before: [looked, 'find_customers'],
@@ -114,6 +119,7 @@ export const changeOfCustomer = kindOf({
 
 export const changeOfProduct = kindOf({
   name: 'a change of a product and its levels',
+  type: 'products.update',
   method: 'PATCH',
   status: 200,
   before: [looked, 'find_products'],
@@ -135,8 +141,105 @@ export const changeOfProduct = kindOf({
   effects: 'select version - 1 from products where id = $1',
 });
 
+export const upsertOfNew = kindOf({
+  name: 'an upsert that creates',
+  type: 'customers.upsert',
+  method: 'PATCH',
+  status: 201,
+  before: [looked],
+  batch: [
+    ...['begin', 'lock_named_customers', 'lock_journals', 'bind_keys insert_customers', 'commit'],
+  ],
+  find: 'find_customers',
+  async content() {
+    const named = newKey();
+    const body = { name: 'Ada', email: 'ada@example.com' };
+    return { path: `/customers?external_id=${named}`, body, subject: named };
+  },
+  effects: 'select count(*)::int from customers where external_id = $1',
+});
+
+export const upsertOfProduct = kindOf({
+  name: 'an upsert that changes a product and its levels',
+  type: 'products.upsert',
+  method: 'PATCH',
+  status: 200,
+  before: [looked],
+  batch: [
+    ...['begin', 'find_holders_of_products_sku', 'lock_named_products'],
+    ...['lock_products_fully_by_external_id', 'lock_levels_of_products_by_external_id'],
+    ...['lock_journals', 'bind_keys update_products', 'commit'],
+  ],
+  find: 'find_products',
+  async content({ given, merchant }) {
+    const externalId = newKey();
+    await given.product(merchant, { externalId });
+    const body = { status: 'archived', sku: newKey() };
+    return { path: `/products?external_id=${externalId}`, body, subject: externalId };
+  },
+  effects: 'select version - 1 from products where external_id = $1',
+});
+
+const startOfStock = [
+  ...['begin', 'share_locations', 'create_levels', 'lock_levels', 'find_products_to_move'],
+];
+
+const batchOfReceipt = [
+  ...[...startOfStock, 'find_reserved', 'lock_journals'],
+  ...['bind_keys save_levels save_movements save_transfers', 'commit'],
+];
+
+const batchOfCount = [
+  ...[...startOfStock, 'find_reserved', 'find_journal_end', 'find_earlier_levels'],
+  ...['lock_journals', 'bind_keys save_levels save_movements save_counts save_counted', 'commit'],
+];
+
+/** Done once more it would move the same again: only its key keeps it from that. */
+export const receipt = kindOf({
+  name: 'a transfer',
+  type: 'inventory.transfer',
+  method: 'POST',
+  status: 201,
+  before: [looked],
+  batch: batchOfReceipt,
+  lateBatch: batchOfReceipt,
+  find: 'find_transfers',
+  async content({ given, merchant, location }) {
+    const product_id = await given.product(merchant);
+    const lines = [{ product_id, quantity: '7' }];
+    const body = { to_location_id: location, reason: 'receipt', lines };
+    return { path: '/inventory/transfers', body, subject: product_id };
+  },
+  effects: 'select count(*)::int from inventory_movements where product_id = $1',
+});
+
+/** The same, because it adds what has moved since its position. */
+export const count = kindOf({
+  name: 'a count',
+  type: 'inventory.count',
+  method: 'POST',
+  status: 201,
+  before: [looked],
+  batch: batchOfCount,
+  lateBatch: batchOfCount,
+  find: 'find_counts',
+  async content({ given, merchant, location }) {
+    const product_id = await given.product(merchant);
+    const lines = [{ product_id, counted_quantity: '7', counted_at_position: '0' }];
+    return {
+      path: '/inventory/counts',
+      body: { location_id: location, lines },
+      subject: product_id,
+    };
+  },
+  effects: 'select count(*)::int from inventory_movements where product_id = $1',
+});
+
 /** COMMIT is sent together with what binds the key, and with the lock before it. */
 export const isSentWithCommit = (exchange: string): boolean =>
   ['commit', 'lock_journals'].includes(exchange) || exchange.startsWith('bind_keys');
 
-export const kinds: readonly Kind[] = [adjustment, create, changeOfCustomer, changeOfProduct];
+export const kinds: readonly Kind[] = [
+  ...[adjustment, create, changeOfCustomer, changeOfProduct, upsertOfNew, upsertOfProduct],
+  ...[receipt, count],
+];
