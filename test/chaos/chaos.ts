@@ -13,6 +13,7 @@ import { checkLedger, offLedger } from './check/ledger.ts';
 import { checkLocationStatus } from './check/location-status.ts';
 import { type Recovery, recoveryOf } from './check/recovery.ts';
 import { byKey, checkRegisters, type Registers } from './check/registers.ts';
+import { checkStock } from './check/stock.ts';
 import type { Finding } from './check/verdict.ts';
 import { Clients } from './clients.ts';
 import { ChaosEnvironment } from './environment/environment.ts';
@@ -114,6 +115,7 @@ async function check(
   return [
     ...(await checkEffects(environment.database, attempts, environment.shop)),
     ...(await checkLedger(environment.database)),
+    ...(await checkStock(environment.database)),
     ...checkAnswers(attempts, environment.operator.bans, environment.shop),
     checkLocationStatus(attempts, environment.shop.booth),
     ...(await checkFeed(

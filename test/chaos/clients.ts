@@ -33,6 +33,7 @@ export class Clients {
         products: shop.products,
         locations: shop.locations,
         crates: shop.crates,
+        goods: shop.goods,
         booth: shop.booth,
         foreign: shop.foreign,
         tokens: shop.credentials,

@@ -6,10 +6,19 @@ const credentialNames = ['steady', 'shaken', 'neighbour'] as const;
 /** `shaken` loses grant, scopes and token now and then; `neighbour` is another shop's. */
 export type CredentialName = (typeof credentialNames)[number];
 
-/** `change` is a PATCH of a customer, product or location; `foreign` asks for another shop's. */
+/**
+ * `change` is a PATCH of a customer, product or location by its ID, `upsert` one of a product by
+ * the shop's own; `foreign` asks for another shop's.
+ */
 export type Kind =
   | 'adjust'
   | 'transfer'
+  | 'count'
+  | 'reserve'
+  | 'release'
+  | 'fulfil'
+  | 'upsert'
+  | 'batch'
   | 'customer'
   | 'product'
   | 'change'
@@ -74,8 +83,14 @@ export interface Attempt {
     readonly before: string;
     readonly after: string;
   };
-  /** What a transfer says it moved: it never changes. */
+  /** What a write of stock says it did: it never changes. */
   readonly moved?: string;
+  /** Of a count: a level is not what was counted, because something has moved since. */
+  readonly isSince?: boolean;
+  /** The shop's own ID that an upsert names. */
+  readonly named?: string;
+  readonly position?: string;
+  readonly journal?: string;
   readonly levels?: readonly SeenLevel[];
   readonly record?: SeenRecord;
   /** Of a page of events: the position it was asked from. */

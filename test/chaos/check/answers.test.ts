@@ -13,6 +13,7 @@ const target = { product: 'flour', location: 'shop', quantity: '5' };
 const places = {
   products: ['flour'],
   crates: ['crate'],
+  goods: ['good'],
   locations: ['shop'],
   booth: 'booth',
   foreign: { product: 'theirs', location: 'there' },
@@ -45,6 +46,12 @@ const nameless = () => {
 };
 const read = (status: number) => attempt({ kind: 'movement', status });
 
+const upsert = (key: string, record: string) =>
+  attempt({
+    ...{ kind: 'upsert', key, variant: 0, named: 'own-1' },
+    ...{ operation: `op_${key}`, resource: record },
+  });
+
 const ban: Ban = { credential: 'shaken', kind: 'grant', from: 0, until: 1e9, generation: 0 };
 
 function found(attempts: readonly Attempt[], bans: readonly Ban[] = []): string[] {
@@ -72,6 +79,11 @@ test.each<[string, string, () => Attempt[]]>([
     'done after it was refused',
     'keys with two answers',
     () => [refusal('inventory_no_change'), first()],
+  ],
+  [
+    'two records of one external ID',
+    'external IDs of several records',
+    () => [upsert('k1', 'prod_1'), upsert('k2', 'prod_2')],
   ],
   [
     'another body done under the key',
@@ -138,7 +150,7 @@ const change = (name: string, version: number, members: Partial<Attempt> = {}) =
     ...{ wanted: { record: 'booth', name }, record: { record: 'booth', name, version } },
     ...members,
   });
-const nothing = { given: [], crates: [] };
+const nothing = { given: [], crates: [], goods: [] };
 const given = [{ record: 'booth', name: 'Booth', version: 1 }];
 const atBooth = (members: Partial<Attempt> = {}) =>
   attempt({ ...bound, key: `${clock}`, target: { ...target, location: 'booth' }, ...members });
@@ -159,7 +171,7 @@ test('an adjustment against the status of its location is found, and no other', 
 
 test('a record that goes back, is changed twice or not at all has no order', () => {
   const faults = (attempts: readonly Attempt[]) =>
-    checkRegisters(attempts, { given, crates: [] }).faults.length;
+    checkRegisters(attempts, { given, crates: [], goods: [] }).faults.length;
   const shows = (name: string, version: number, key: string) =>
     change(key, 0, { isReplay: true, record: { record: 'booth', name, version } });
   const [a, b] = [change('a', 2), change('b', 3)];

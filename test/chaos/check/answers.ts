@@ -8,29 +8,41 @@ import type { Finding } from './verdict.ts';
 /** While faults happen, an answer may ask to try again later, but never be 500. */
 const temporary: readonly number[] = [0, 408, 429, 503, 504];
 
-/** undefined: never. */
-const successOf: Readonly<Record<Kind, number | undefined>> = {
-  adjust: 201,
-  transfer: 201,
-  customer: 201,
-  product: 201,
-  change: 200,
-  levels: 200,
-  movement: 200,
-  events: 200,
-  foreign: undefined,
+const successOf: Readonly<Record<Kind, readonly number[]>> = {
+  adjust: [201],
+  transfer: [201],
+  count: [201],
+  reserve: [201],
+  release: [200],
+  fulfil: [200],
+  upsert: [200, 201],
+  batch: [200],
+  customer: [201],
+  product: [201],
+  change: [200],
+  levels: [200],
+  movement: [200],
+  events: [200],
+  foreign: [],
 };
 
 /** What a write may be refused with for good, whatever is sent here being well formed. */
 const refusals: Readonly<Partial<Record<Kind, readonly string[]>>> = {
   adjust: ['inventory_no_change', 'location_inactive'],
   transfer: ['insufficient_quantity'],
+  // More has left since than was counted.
+  count: ['validation_failed'],
+  // Its time was over before it could be done.
+  reserve: ['insufficient_quantity', 'validation_failed'],
+  release: ['reservation_not_active'],
+  fulfil: ['reservation_not_active', 'insufficient_quantity'],
 };
 
 export interface Places {
   readonly products: readonly string[];
   readonly locations: readonly string[];
   readonly crates: readonly string[];
+  readonly goods: readonly string[];
   readonly booth: string;
   readonly foreign: { readonly product: string; readonly location: string };
 }
@@ -47,6 +59,7 @@ export function checkAnswers(
     { what: 'successes after a right was revoked', faults: successesDespite(attempts, bans) },
     { what: 'unexpected answers', faults: unexpected(attempts, bans) },
     { what: 'keys without an answer', faults: unanswered(attempts) },
+    { what: 'external IDs of several records', faults: shared(attempts) },
   ];
 }
 
@@ -85,7 +98,7 @@ function falseConflicts(attempts: readonly Attempt[]): string[] {
 function foreignRows(attempts: readonly Attempt[], places: Places): string[] {
   const { foreign } = places;
   const ours = new Set([
-    ...[...places.products, ...places.crates, ...places.locations],
+    ...[...places.products, ...places.crates, ...places.goods, ...places.locations],
     places.booth,
   ]);
   const theirs = new Set([foreign.product, foreign.location]);
@@ -120,11 +133,25 @@ function unexpected(attempts: readonly Attempt[], bans: readonly Ban[]): string[
       if (status === 422) return refusals[kind]?.includes(code) !== true;
       // `falseConflicts` checks whether it is right.
       if (status === 409) return key === undefined;
-      return status !== successOf[kind] || code !== '';
+      return !successOf[kind].includes(status) || code !== '';
     })
     .map((attempt) => JSON.stringify(attempt));
 }
 
 function unanswered(attempts: readonly Attempt[]): string[] {
   return [...byKey(attempts)].flatMap(([name, own]) => (own.some(isSettled) ? [] : [name]));
+}
+
+/** An external ID names one record, which was made once. */
+function shared(attempts: readonly Attempt[]): string[] {
+  const byName = new Map<string, Attempt[]>();
+  for (const attempt of attempts.filter(isDone)) {
+    const { named } = attempt;
+    if (named !== undefined) byName.set(named, [...(byName.get(named) ?? []), attempt]);
+  }
+  return [...byName].flatMap(([name, own]) => {
+    const records = new Set(own.map(({ resource }) => resource));
+    const makers = new Set(own.filter(({ status }) => status === 201).map(({ key }) => key));
+    return records.size === 1 && makers.size === 1 ? [] : [`${name}: ${JSON.stringify(own)}`];
+  });
 }

@@ -16,6 +16,10 @@ export interface Met {
   readonly connectionsExhausted: number;
   readonly databaseRecovered: number;
   readonly statusObeyed: number;
+  readonly countedMeanwhile: number;
+  readonly endsRaced: number;
+  readonly upsertsRaced: number;
+  readonly batchAgain: number;
 }
 
 /** What is counted besides the history. */
@@ -43,6 +47,10 @@ const often: Met = {
   connectionsExhausted: 10,
   databaseRecovered: 20,
   statusObeyed: 10,
+  countedMeanwhile: 50,
+  endsRaced: 50,
+  upsertsRaced: 50,
+  batchAgain: 20,
 };
 
 export function required(name: keyof Met, seconds: number): number {
@@ -61,6 +69,10 @@ export const meanings: Readonly<Record<keyof Met, string>> = {
   connectionsExhausted: 'a read got no connection',
   databaseRecovered: 'the database recovered from a crash',
   statusObeyed: 'an adjustment was refused because its location was inactive',
+  countedMeanwhile: 'a count added what had moved since it was taken',
+  endsRaced: 'a reservation was to be ended that had ended',
+  upsertsRaced: 'two upserts of a new external ID raced',
+  batchAgain: 'a batch was sent again after a fault',
 };
 
 export function whatWasMet(
@@ -82,11 +94,17 @@ export function whatWasMet(
     connectionsExhausted: refusedReads,
     databaseRecovered: recoveries,
     statusObeyed: count((own) => ownerOf(own)?.code === 'location_inactive'),
+    countedMeanwhile: count((own) => ownerOf(own)?.isSince === true),
+    endsRaced: count((own) => ownerOf(own)?.code === 'reservation_not_active'),
+    upsertsRaced: racedUpserts(keys),
+    batchAgain: count((own) => own.some(isBound) && own.some(isUnanswered)),
   };
 }
 
 const overlaps = (a: Attempt, b: Attempt) => a.start < b.end && b.start < a.end;
 const isUnknown = ({ status }: Attempt) => status === 0 || status >= 500;
+
+const isUnanswered = ({ kind, status }: Attempt) => kind === 'batch' && status === 0;
 
 /** The answer to the commit was lost: the first answer is a replay, after one without an answer. */
 function isLostReply(own: readonly Attempt[]): boolean {
@@ -145,4 +163,13 @@ function racedNoChanges(keys: readonly Attempt[][]): number {
     return sorted.slice(1).map((one, index) => [sorted[index] ?? one, one] as const);
   });
   return pairs.filter(([a, b]) => overlaps(a, b) && a.status + b.status === 201 + 422).length;
+}
+
+/** One made it, and another that began before it was made changed it. */
+function racedUpserts(keys: readonly Attempt[][]): number {
+  const owners = keys.flatMap((own) => ownerOf(own) ?? []).filter(({ named }) => named);
+  const makers = owners.filter(({ status }) => status === 201);
+  return makers.filter((maker) =>
+    owners.some((one) => one !== maker && one.named === maker.named && overlaps(one, maker)),
+  ).length;
 }

@@ -7,7 +7,7 @@ import type { Finding } from './verdict.ts';
 
 type OperationRow = Readonly<
   Record<'merchant' | 'id' | 'credential' | 'type' | 'status', string>
-> & { readonly resource: string | null };
+> & { readonly resource: string | null; readonly created: boolean };
 
 /** A movement, customer, product or location, with the type of operation that makes one. */
 type ResourceRow = Readonly<Record<'merchant' | 'id' | 'type', string>> & {
@@ -18,7 +18,7 @@ type ResourceRow = Readonly<Record<'merchant' | 'id' | 'type', string>> & {
 
 const operations = `
   select merchant_id as merchant, id, credential_id as credential, type, status,
-    resource_id as resource from operations
+    resource_id as resource, created from operations
   -- The supervisor made the webhooks, and no client.
   where type not like 'webhooks.%'`;
 
@@ -26,6 +26,11 @@ const resources = `
   select merchant_id as merchant, id, 'inventory.adjust' as type, 1 as version,
     operation_id as operation from inventory_movements where type = 'adjustment'
   union all select merchant_id, id, 'inventory.transfer', 1, operation_id from inventory_transfers
+  union all select merchant_id, id, 'inventory.count', 1, operation_id from inventory_counts
+  union all select merchant_id, id, 'inventory.reserve',
+    case when status = 'active' then 1 else 2 end, operation_id from inventory_reservations
+  union all select merchant_id, id, 'batches.submit', 1, id from operations
+    where type = 'batches.submit'
   union all select merchant_id, id, 'customers.create', version, null from customers
   union all select merchant_id, id, 'products.create', version, null from products
   union all select merchant_id, id, 'locations.create', version, null from locations`;
@@ -39,8 +44,8 @@ const misplacedRows = `
   left join locations l on l.merchant_id = r.merchant_id and l.id = r.location_id
   where p.id is null or l.id is null`;
 
-/** Levels that are not what transfers brought and took, where only transfers move. */
-const offTransfers = `
+/** Levels that are not what transfers, counts and reservations made of them. */
+const offStock = `
   with moved as (
     select t.merchant_id, l.product_id, side.location_id, sum(side.delta) as total
     from inventory_transfers t
@@ -48,9 +53,22 @@ const offTransfers = `
       as l (product_id text, quantity numeric, quantity_short numeric)
     cross join lateral (values (t.from_location_id, l.quantity_short - l.quantity),
       (t.to_location_id, l.quantity - l.quantity_short)) as side (location_id, delta)
-    where side.location_id is not null group by 1, 2, 3)
+    where side.location_id is not null group by 1, 2, 3
+    union all
+    select c.merchant_id, l.product_id, c.location_id, sum(l.quantity_after - l.quantity_before)
+    from inventory_counts c
+    cross join lateral json_to_recordset(c.lines)
+      as l (product_id text, quantity_before numeric, quantity_after numeric)
+    group by 1, 2, 3
+    union all
+    select l.merchant_id, l.product_id, l.location_id, -sum(l.quantity)
+    from inventory_reservation_lines l
+    join inventory_reservations r on r.merchant_id = l.merchant_id and r.id = l.reservation_id
+    where r.status = 'fulfilled' group by 1, 2, 3
+  ), summed as (
+    select merchant_id, product_id, location_id, sum(total) as total from moved group by 1, 2, 3)
   select merchant_id, product_id, location_id, v.quantity, m.total
-  from moved m left join inventory_levels v using (merchant_id, product_id, location_id)
+  from summed m left join inventory_levels v using (merchant_id, product_id, location_id)
   where coalesce(v.quantity, 0) <> m.total`;
 
 const saidByTransfers = `
@@ -75,25 +93,27 @@ export async function checkEffects(
   const asked = await database.query<OperationRow>(operations);
   const made = await database.query<ResourceRow>(resources);
   const foreign = await database.query(misplacedRows);
-  const off = await database.query(offTransfers);
+  const off = await database.query(offStock);
   const said = await database.query<{ id: string; said: object }>(saidByTransfers);
   const answered = attempts.filter(isBound);
   const known = new Set(answered.map(({ operation }) => operation));
+  // What has expired is told by the service itself.
+  const byClients = asked.filter(({ type }) => type !== 'inventory.expire');
   const lines = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row));
   const pending = asked.filter(({ status }) => status !== 'succeeded' && status !== 'rejected');
   return [
     { what: 'lost acknowledged writes', faults: lines(lost(answered, asked, made)) },
     {
       what: 'operations that no answer names',
-      faults: lines(asked.filter((o) => !known.has(o.id))),
+      faults: lines(byClients.filter((o) => !known.has(o.id))),
     },
     { what: 'keys with two effects', faults: lines(unequal(asked, made, origin)) },
     { what: 'operations pending', faults: lines(pending) },
-    { what: 'levels that are not what transfers brought and took', faults: lines(off) },
+    { what: 'levels that are not what stock commands made of them', faults: lines(off) },
     { what: 'transfers that are not what was answered', faults: lines(misquoted(answered, said)) },
     {
       what: 'rows of another merchant written',
-      faults: lines([...foreign, ...misplaced(answered, asked, origin)]),
+      faults: lines([...foreign, ...misplaced(answered, byClients, origin)]),
     },
   ];
 }
@@ -126,10 +146,14 @@ function misquoted(
   saved: readonly { readonly id: string; readonly said: object }[],
 ): Attempt[] {
   const said = new Map(saved.map((one) => [one.id, JSON.stringify(one.said)]));
-  return answered.filter(({ resource = '', moved }) => {
-    return moved !== undefined && moved !== said.get(resource);
+  return answered.filter(({ kind, resource = '', moved }) => {
+    return kind === 'transfer' && moved !== undefined && moved !== said.get(resource);
   });
 }
+
+/** A reservation changes once: when it ends. */
+const isChange = ({ type, created }: OperationRow) =>
+  /\.(?:update|release|fulfil|expire)$/.test(type) || (type.endsWith('.upsert') && !created);
 
 /** What was not made by exactly one operation, or not changed once by each that says so. */
 function unequal(
@@ -142,7 +166,7 @@ function unequal(
   const changes = new Map<string, number>();
   for (const row of done) {
     const name = nameOf(row, row.resource);
-    if (row.type.endsWith('.update')) changes.set(name, (changes.get(name) ?? 0) + 1);
+    if (isChange(row)) changes.set(name, (changes.get(name) ?? 0) + 1);
     else makers.set(name, [...(makers.get(name) ?? []), row]);
   }
   const before = new Set(given.map(({ record }) => record));
@@ -153,7 +177,8 @@ function unequal(
     if (row.version !== 1 + (changes.get(name) ?? 0)) return true;
     if (before.has(row.id)) return maker !== undefined;
     const isNamed = row.operation === null || row.operation === maker?.id;
-    return maker?.type !== row.type || more.length > 0 || !isNamed;
+    const type = maker?.type.replace('upsert', 'create');
+    return type !== row.type || more.length > 0 || !isNamed;
   });
   const there = new Set(made.map((row) => nameOf(row, row.id)));
   const without = done.filter((row) => !there.has(nameOf(row, row.resource)));

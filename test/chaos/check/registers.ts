@@ -28,11 +28,16 @@ export interface Registers {
 /** What was there before the first request. */
 interface Before {
   readonly given: readonly SeenRecord[];
-  /** What moves by quantities, not to targets: its order is that of the ledger. */
+  /** What moves by quantities, or by counts: its order is that of the ledger. */
   readonly crates: readonly string[];
+  readonly goods: readonly string[];
 }
 
-export function checkRegisters(attempts: readonly Attempt[], { given, crates }: Before): Registers {
+export function checkRegisters(
+  attempts: readonly Attempt[],
+  { given, crates, goods }: Before,
+): Registers {
+  const unjudged = [...crates, ...goods];
   const registers = new Map<string, Operation[]>();
   const add = (name: string, operation: Operation) => {
     const own = registers.get(name);
@@ -45,7 +50,7 @@ export function checkRegisters(attempts: readonly Attempt[], { given, crates }: 
   for (const attempt of attempts) {
     const { start, end, requestId: name = '', record } = attempt;
     for (const { product, location, quantity, version } of attempt.levels ?? []) {
-      if (crates.includes(product)) continue;
+      if (unjudged.includes(product)) continue;
       add(`${product} ${location}`, { kind: 'read', start, end, name, quantity, version });
     }
     if (record === undefined) continue;

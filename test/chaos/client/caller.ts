@@ -24,6 +24,11 @@ export interface Question {
   readonly target?: Target;
   readonly wanted?: WantedRecord;
   readonly body?: object;
+  /** The shop's own ID that it names. */
+  readonly named?: string;
+  /** In a batch: the type that stands for its path, and the ID in it. */
+  readonly type?: string;
+  readonly id?: string;
   /** Of a page of events: the position it is asked from. */
   readonly after?: number;
 }
@@ -58,27 +63,73 @@ export class Caller {
   }
 
   async ask(question: Question, node: number): Promise<Attempt> {
-    const { kind, credential, method, path, key, variant, target, wanted, body, after } = question;
+    const [attempt] = await this.#send(question, [], node);
+    if (attempt === undefined) throw new Error('nothing was written down');
+    return attempt;
+  }
+
+  /** A batch: what it was answered, and then each of its writes. */
+  askAll(batch: Question, items: readonly Question[], node: number): Promise<Attempt[]> {
+    return this.#send(batch, items, node);
+  }
+
+  async #send(question: Question, items: readonly Question[], node: number): Promise<Attempt[]> {
+    const { credential, method, path, key, body } = question;
     const { token = '', generation = 0 } = this.#tokens.get(credential) ?? {};
     const start = now();
     const incoming = await send({ port: this.#ports[node] ?? 0, method, path, token, key, body });
-    const attempt: Attempt = {
-      client: this.#client,
-      kind,
-      credential,
-      generation,
-      node,
-      start,
-      end: now(),
-      ...(key === undefined ? {} : { key }),
-      ...(variant === undefined ? {} : { variant }),
-      ...(target === undefined ? {} : { target }),
-      ...(wanted === undefined ? {} : { wanted }),
-      ...(after === undefined ? {} : { after }),
-      ...understood(kind, incoming),
-    };
-    this.#write(attempt);
-    return attempt;
+    const sent = { client: this.#client, generation, node, start, end: now() };
+    const results = items.length === 0 ? [] : resultsIn(incoming);
+    const answer = understood(question.kind, incoming);
+    // Without its own answer a write may have been done: when it began is known.
+    const unanswered: Understood = { status: answer.status, code: answer.code ?? 'no result' };
+    const attempts = [
+      attemptOf(question, sent, answer),
+      ...items.map((item, n) => {
+        const result = results[n];
+        return attemptOf(item, sent, result ? saidOf(item.kind, result) : unanswered);
+      }),
+    ];
+    for (const attempt of attempts) this.#write(attempt);
+    return attempts;
+  }
+}
+
+type Sent = Pick<Attempt, 'client' | 'generation' | 'node' | 'start' | 'end'>;
+
+function attemptOf(question: Question, sent: Sent, answer: Understood): Attempt {
+  const { kind, credential, key, variant, target, wanted, after, named } = question;
+  return {
+    ...{ ...sent, kind, credential },
+    ...(key === undefined ? {} : { key }),
+    ...(variant === undefined ? {} : { variant }),
+    ...(target === undefined ? {} : { target }),
+    ...(wanted === undefined ? {} : { wanted }),
+    ...(after === undefined ? {} : { after }),
+    ...(named === undefined ? {} : { named }),
+    ...answer,
+  };
+}
+
+/** The answer to a write, as its own or in a batch. */
+interface Answer {
+  readonly status: number;
+  readonly data?: unknown;
+  readonly error?: Refused;
+  readonly meta?: Partial<PageMeta> & {
+    readonly request_id?: string;
+    readonly operation_id?: string;
+    readonly position?: string;
+    readonly replayed?: true;
+  };
+}
+
+function resultsIn(incoming: Incoming): readonly Answer[] {
+  if ('lost' in incoming) return [];
+  try {
+    return JSON.parse(incoming.text).data?.results ?? [];
+  } catch {
+    return [];
   }
 }
 
@@ -88,23 +139,36 @@ function understood(kind: Kind, incoming: Incoming): Understood {
   if ('lost' in incoming) return { status: 0, lost: incoming.lost };
   const { status, headers, text } = incoming;
   try {
-    const { data, meta, error } = JSON.parse(text);
-    const isReplay = headers['idempotent-replayed'] === 'true';
-    const known = {
-      status,
-      requestId: meta?.request_id ?? headers['x-request-id'],
-      ...(meta?.operation_id === undefined ? {} : { operation: meta.operation_id }),
-      ...(isReplay ? { isReplay } : {}),
-    };
-    if (error !== undefined) return { ...known, ...refusal(error) };
-    return { ...known, ...(kind === 'events' ? page(data, meta) : success(kind, data)) };
+    const answer: Answer = JSON.parse(text);
+    const replayed = headers['idempotent-replayed'] === 'true' ? { replayed: true as const } : {};
+    const request_id = String(headers['x-request-id'] ?? '');
+    return saidOf(kind, { ...answer, status, meta: { request_id, ...answer.meta, ...replayed } });
   } catch (error) {
     // No answer of the service is anything but JSON: the judges will see it.
     return { status, code: `not understood: ${error}` };
   }
 }
 
-function refusal(error: { code: string; details?: readonly { operation_id?: string }[] }) {
+function saidOf(kind: Kind, { status, data, error, meta = {} }: Answer): Understood {
+  const { request_id, operation_id, position, journal } = meta;
+  const known = {
+    status,
+    ...(request_id === undefined ? {} : { requestId: request_id }),
+    ...(operation_id === undefined ? {} : { operation: operation_id }),
+    ...(position === undefined || journal === undefined ? {} : { position, journal }),
+    ...(meta.replayed === true ? { isReplay: true } : {}),
+  };
+  if (error !== undefined) return { ...known, ...refusal(error) };
+  if (kind === 'events') return { ...known, ...page(data as EventRow[], meta as PageMeta) };
+  return { ...known, ...success(kind, data) };
+}
+
+interface Refused {
+  readonly code: string;
+  readonly details?: readonly { operation_id?: string }[];
+}
+
+function refusal(error: Refused) {
   const operation = error.details?.find((detail) => detail.operation_id)?.operation_id;
   return { code: error.code, ...(operation === undefined ? {} : { operation }) };
 }
@@ -117,9 +181,17 @@ interface Data {
   readonly quantity_before: string;
   readonly quantity_after: string;
   readonly level: LevelRow;
-  readonly lines: readonly object[];
+  readonly lines: readonly CountedLine[];
+  readonly expires_at: string | null;
+  readonly status: string;
+  readonly movement_ids: readonly string[];
   readonly is_short: boolean;
   readonly position: string;
+}
+
+interface CountedLine {
+  readonly counted_quantity: string;
+  readonly quantity_after: string;
 }
 
 interface EventRow {
@@ -147,13 +219,26 @@ function page(rows: readonly EventRow[], meta: PageMeta): Partial<Attempt> {
 function success(kind: Kind, answer: unknown): Partial<Attempt> {
   if (kind === 'levels') return { levels: (answer as LevelRow[]).map(seen) };
   const data = answer as Data;
-  if (kind === 'customer' || kind === 'product' || kind === 'change') {
+  if (kind === 'customer' || kind === 'product' || kind === 'change' || kind === 'upsert') {
     const { id, name, version } = data;
     return { resource: id, record: { record: id, name, version } satisfies SeenRecord };
   }
   if (kind === 'transfer') {
     const { id, lines, is_short, position } = data;
     return { resource: id, moved: JSON.stringify({ lines, is_short, position }) };
+  }
+  if (kind === 'count') {
+    const { id, lines } = data;
+    const isSince = lines.some((line) => line.quantity_after !== line.counted_quantity);
+    return { resource: id, moved: JSON.stringify(lines), ...(isSince ? { isSince } : {}) };
+  }
+  if (kind === 'reserve') {
+    const { id, lines, expires_at } = data;
+    return { resource: id, moved: JSON.stringify({ lines, expires_at }) };
+  }
+  if (kind === 'release' || kind === 'fulfil') {
+    const { id, status, movement_ids } = data;
+    return { resource: id, moved: JSON.stringify({ status, movement_ids }) };
   }
   if (kind !== 'adjust') return { resource: data.id };
   return {

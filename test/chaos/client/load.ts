@@ -21,6 +21,11 @@ const actions = {
   product: 2,
   change: 7,
   status: 2,
+  count: 6,
+  reserve: 9,
+  end: 7,
+  upsert: 6,
+  batch: 6,
   look: 16,
 } as const;
 
@@ -112,11 +117,47 @@ export class Load {
         return this.#together(this.#copies(ask.product()));
       case 'change':
         return this.#together(this.#copies(ask.change()));
+      case 'count':
+        return this.#together(this.#copies(ask.count()));
+      case 'reserve':
+        return this.#together(this.#copies(ask.reserve()));
+      case 'end':
+        return this.#end();
+      case 'upsert':
+        // The others of the same moment are other clients', and this one's own.
+        return this.#together([...this.#copies(ask.upsert()), ask.upsert()]);
+      case 'batch':
+        return this.#batch();
       case 'status':
         return this.#together(this.#copies(ask.locationStatus()));
       default:
         return this.#look();
     }
+  }
+
+  /** Often in two ways at once: one of them comes first. */
+  async #end(): Promise<void> {
+    const one = this.#questions.end();
+    if (one === undefined) return;
+    const other = this.#questions.endOf(one.id ?? '', this.#random.pick(['release', 'fulfil']));
+    await this.#together(this.#random.next() < 0.5 ? this.#copies(one) : [one, other]);
+  }
+
+  /** The list until it is answered; then what is not done by itself, or all of it once more. */
+  async #batch(): Promise<void> {
+    const { batch, items } = this.#questions.batch();
+    if (items.length === 0) return;
+    const results = await this.#settleAll(batch, items);
+    const isOpen = ({ kind, key }: Question) =>
+      !results.some((one) => one.kind === kind && one.key === key && isSettled(one));
+    const open = items.filter(isOpen);
+    for (const item of items) {
+      const result = results.find(({ kind, key }) => kind === item.kind && key === item.key);
+      if (result !== undefined && !isOpen(item)) this.#note(item, result);
+    }
+    const next = this.#random.weighed({ open: 5, list: 3, all: 2 });
+    if (next === 'list') await this.#settleAll(batch, items);
+    await this.#together(next === 'all' ? items : open);
   }
 
   #conflicting(): Question {
@@ -152,12 +193,23 @@ export class Load {
   }
 
   async #do(question: Question, node = this.#node()): Promise<void> {
-    const { status, resource } = await this.#settle(question, node);
+    this.#note(question, await this.#settle(question, node));
+  }
+
+  /** What an answer has shown is used by later requests. */
+  #note(question: Question, { status, resource, position, journal }: Attempt): void {
+    const { kind, credential } = question;
     this.#past.push(question);
-    if (status !== 201 || resource === undefined) return;
-    if (question.kind === 'transfer') return;
-    if (question.kind !== 'adjust') this.#questions.made(`${question.path}/${resource}`);
-    else if (question.credential !== 'neighbour') this.#movements.push(resource);
+    const isOurs = credential !== 'neighbour';
+    if (isOurs && position !== undefined && journal !== undefined) {
+      this.#questions.seen({ position, journal });
+    }
+    if (resource === undefined || (status !== 201 && kind !== 'upsert')) return;
+    if (kind === 'reserve') this.#questions.held(resource);
+    else if (kind === 'customer') this.#questions.made(`/customers/${resource}`);
+    else if (kind === 'product' || kind === 'upsert') {
+      this.#questions.made(`/products/${resource}`);
+    } else if (kind === 'adjust' && isOurs) this.#movements.push(resource);
   }
 
   /** Sends it until it is answered for good, by either node. */
@@ -168,6 +220,15 @@ export class Load {
       if (isSettled(attempt)) return attempt;
       await sleep(this.#random.between(10, Math.min(400, 30 * tries)));
       node = this.#node();
+    }
+  }
+
+  /** The same of a batch. @returns its answer, and those to its writes, which may not be final. */
+  async #settleAll(batch: Question, items: readonly Question[]): Promise<readonly Attempt[]> {
+    for (let tries = 1; ; tries += 1) {
+      const attempts = await this.#caller.askAll(batch, items, this.#node());
+      if (attempts[0] !== undefined && isSettled(attempts[0])) return attempts;
+      await sleep(this.#random.between(10, Math.min(400, 30 * tries)));
     }
   }
 

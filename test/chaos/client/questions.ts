@@ -11,15 +11,33 @@ interface Body {
   readonly [member: string]: string;
 }
 
+/** Of the journal. */
+interface Place {
+  readonly position: string;
+  readonly journal: string;
+}
+
 export class Questions {
   readonly #setup: ClientSetup;
   readonly #random: Random;
   /** Customers and products it has made, to be changed. */
   readonly #made: Question['path'][] = [];
+  readonly #held: string[] = [];
+  #place: Place | undefined;
 
   constructor(setup: ClientSetup, random: Random) {
     this.#setup = setup;
     this.#random = random;
+  }
+
+  /** The journal as an answer has shown it. */
+  seen(place: Place): void {
+    this.#place = place;
+  }
+
+  /** A reservation that was made. */
+  held(id: string): void {
+    this.#held.push(id);
   }
 
   /** What an answer has shown to be there. */
@@ -36,26 +54,27 @@ export class Questions {
       reason: 'stock_count',
     };
     const credential = this.#writer(product);
-    const path = '/inventory/adjustments';
-    return { kind: 'adjust', credential, method: 'POST', path, ...this.#first(), target, body };
+    const where = { path: '/inventory/adjustments', type: 'inventory.adjust' };
+    return { kind: 'adjust', credential, method: 'POST', ...where, ...this.#first(), target, body };
   }
 
   /** In, out or between, in small quantities: what is asked for is often not there. */
   transfer(): Question {
-    const { crates, locations } = this.#setup;
+    const { crates, goods, locations } = this.#setup;
     const [from, to] = this.#random.shuffled(locations);
-    const kind = this.#random.weighed({ in: 4, out: 5, between: 4, recorded: 1 });
+    const isPutAside = this.#random.next() < 0.5;
+    const wares = isPutAside ? goods : crates;
+    const kind = this.#random.weighed({ in: 4, out: 5, between: 4, recorded: isPutAside ? 0 : 1 });
     const sides = {
       in: { to_location_id: to, reason: 'receipt' },
       out: { from_location_id: from, reason: 'sale' },
       between: { from_location_id: from, to_location_id: to, reason: 'transfer' },
       recorded: { from_location_id: from, reason: 'sale', shortage: 'record' },
     }[kind];
-    const some = this.#random.shuffled(crates).slice(0, 1 + this.#random.below(crates.length));
-    const lines = some.map((product_id) => ({ product_id, quantity: this.#few() }));
+    const lines = this.#some(wares).map((product_id) => ({ product_id, quantity: this.#few() }));
     return {
       ...{ kind: 'transfer', credential: this.#writer(''), method: 'POST' },
-      path: '/inventory/transfers',
+      ...{ path: '/inventory/transfers', type: 'inventory.transfer' },
       ...this.#first(),
       body: { ...sides, lines },
     };
@@ -64,12 +83,13 @@ export class Questions {
   customer(): Question {
     const name = this.#name();
     const body = { name, email: `${name}@example.com` };
-    return { ...this.#create('/customers', body), kind: 'customer' };
+    return { ...this.#create('/customers', body), kind: 'customer', type: 'customers.create' };
   }
 
   product(): Question {
     const name = this.#name();
-    return { ...this.#create('/products', { name, sku: name }), kind: 'product' };
+    const type = 'products.create';
+    return { ...this.#create('/products', { name, sku: name }), kind: 'product', type };
   }
 
   /** Gives a record another name, which is always a change. */
@@ -84,6 +104,93 @@ export class Questions {
         ? `/locations/${this.#random.pick(locations)}`
         : `/products/${this.#random.pick(products)}`;
     return this.#change(path, { name: this.#name() });
+  }
+
+  /** What is on the shelf; often as of a moment, while others take from it. */
+  count(): Question {
+    const { goods, locations } = this.#setup;
+    const lines = this.#some(goods).map((product_id) => ({
+      product_id,
+      counted_quantity: String(this.#random.below(12)),
+    }));
+    const { position, journal } = this.#place ?? {};
+    const isSince = position !== undefined && this.#random.next() < 0.7;
+    return {
+      ...{ kind: 'count', credential: this.#writer(''), method: 'POST' },
+      ...{ path: '/inventory/counts', type: 'inventory.count' },
+      ...this.#first(),
+      body: {
+        location_id: this.#random.pick(locations),
+        lines,
+        ...(isSince ? { counted_at_position: position, journal } : {}),
+      },
+    };
+  }
+
+  reserve(): Question {
+    const { goods, locations } = this.#setup;
+    const lines = this.#some(goods).map((product_id) => ({ product_id, quantity: this.#few() }));
+    const milliseconds = 1_000 + this.#random.below(4_000);
+    const expires_at = new Date(Date.now() + milliseconds).toISOString();
+    return {
+      ...{ kind: 'reserve', credential: this.#writer(''), method: 'POST' },
+      ...{ path: '/inventory/reservations', type: 'inventory.reserve' },
+      ...this.#first(),
+      body: {
+        location_id: this.#random.pick(locations),
+        lines,
+        ...(this.#random.next() < 0.5 ? { expires_at } : {}),
+      },
+    };
+  }
+
+  /** Ends a reservation, one that has expired or was ended as well. */
+  end(kind: 'release' | 'fulfil' = this.#random.pick(['release', 'fulfil'])): Question | undefined {
+    if (this.#held.length === 0) return undefined;
+    // The newest are still active most often.
+    const id = this.#random.pick(this.#held.slice(-8));
+    return this.endOf(id, kind);
+  }
+
+  endOf(id: string, kind: 'release' | 'fulfil'): Question {
+    return {
+      ...{ kind, credential: 'steady', method: 'POST' },
+      ...{ path: `/inventory/reservations/${id}/${kind}`, type: `inventory.${kind}`, id },
+      ...this.#first(),
+      body: kind === 'fulfil' ? { reason: 'sale' } : {},
+    };
+  }
+
+  /** By one of few IDs that all clients use at this moment, and nobody used long before. */
+  upsert(): Question {
+    const moment = Math.floor(Date.now() / 1_000);
+    const named = `own-${moment}-${this.#random.below(3)}`;
+    const name = this.#name();
+    return {
+      ...{ kind: 'upsert', credential: 'steady', method: 'PATCH' },
+      ...{ path: `/products?external_id=${named}`, type: 'products.upsert', named },
+      ...this.#first(),
+      ...{ wanted: { name }, body: { name } },
+    };
+  }
+
+  /** Some of everything in one request. */
+  batch(): { readonly batch: Question; readonly items: readonly Question[] } {
+    const makers = [
+      ...[() => this.adjust(), () => this.transfer(), () => this.count(), () => this.reserve()],
+      ...[() => this.upsert(), () => this.product(), () => this.end() ?? this.customer()],
+    ];
+    const items = Array.from({ length: 2 + this.#random.below(6) }, () => {
+      const item = this.#random.pick(makers)();
+      return item.credential === 'shaken' ? { ...item, credential: 'steady' as const } : item;
+    }).filter(({ credential }) => credential === 'steady');
+    const operations = items.map(({ type, key, id, named, body }) => ({
+      ...{ type, idempotency_key: key, body },
+      ...(id === undefined ? {} : { id }),
+      ...(named === undefined ? {} : { external_id: named }),
+    }));
+    const who = { kind: 'batch', credential: 'steady', method: 'POST', path: '/batches' } as const;
+    return { batch: { ...who, ...this.#first(), body: { operations } }, items };
   }
 
   /** Changes the status of the booth. Its name holds the status, in every answer that shows it. */
@@ -152,6 +259,11 @@ export class Questions {
 
   #first() {
     return { key: `${this.#setup.client}-${this.#random.word(24)}`, variant: 0 };
+  }
+
+  /** One at least. */
+  #some(wares: readonly string[]): string[] {
+    return this.#random.shuffled(wares).slice(0, 1 + this.#random.below(wares.length));
   }
 
   #few(): string {

@@ -16,6 +16,8 @@ export interface ClientSetup {
   readonly products: readonly string[];
   /** Products that only transfers move, between the locations. */
   readonly crates: readonly string[];
+  /** Products that counts and transfers move, and of which something is put aside. */
+  readonly goods: readonly string[];
   readonly locations: readonly string[];
   /** A location that is shut and opened again and again. */
   readonly booth: string;

@@ -14,6 +14,7 @@ import { SmallDisk } from './small-disk.ts';
 
 const productCount = 6;
 const crateCount = 2;
+const goodsCount = 3;
 
 export interface ChaosRecords {
   readonly merchant: string;
@@ -21,6 +22,8 @@ export interface ChaosRecords {
   readonly products: readonly string[];
   /** Products that only transfers move, between the locations. */
   readonly crates: readonly string[];
+  /** Products that counts and transfers move, and of which something is put aside. */
+  readonly goods: readonly string[];
   readonly locations: readonly string[];
   /** A location that is shut and opened again and again. */
   readonly booth: string;
@@ -146,6 +149,7 @@ async function createRecords(database: ChaosDatabase): Promise<ChaosRecords> {
     Promise.all(Array.from({ length: count }, make));
   const products = await times(productCount, () => given.product(merchant));
   const crates = await times(crateCount, () => given.product(merchant));
+  const goods = await times(goodsCount, () => given.product(merchant));
   const locations = await times(2, () => given.location(merchant));
   const booth = await given.location(merchant);
   const foreign = {
@@ -167,6 +171,7 @@ async function createRecords(database: ChaosDatabase): Promise<ChaosRecords> {
       neighbour,
       products,
       crates,
+      goods,
       locations,
       booth,
       foreign,
