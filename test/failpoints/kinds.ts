@@ -141,7 +141,7 @@ export const changeOfProduct = kindOf({
   effects: 'select version - 1 from products where id = $1',
 });
 
-export const upsertOfNew = kindOf({
+const upsertOfNew = kindOf({
   name: 'an upsert that creates',
   type: 'customers.upsert',
   method: 'PATCH',
@@ -159,7 +159,7 @@ export const upsertOfNew = kindOf({
   effects: 'select count(*)::int from customers where external_id = $1',
 });
 
-export const upsertOfProduct = kindOf({
+const upsertOfProduct = kindOf({
   name: 'an upsert that changes a product and its levels',
   type: 'products.upsert',
   method: 'PATCH',
@@ -195,7 +195,7 @@ const batchOfCount = [
 ];
 
 /** Done once more it would move the same again: only its key keeps it from that. */
-export const receipt = kindOf({
+const receipt = kindOf({
   name: 'a transfer',
   type: 'inventory.transfer',
   method: 'POST',
@@ -214,7 +214,7 @@ export const receipt = kindOf({
 });
 
 /** The same, because it adds what has moved since its position. */
-export const count = kindOf({
+const count = kindOf({
   name: 'a count',
   type: 'inventory.count',
   method: 'POST',
