@@ -1670,7 +1670,7 @@ export interface InventoryReleaseBody {
 
 export interface InventoryFulfilBody {
   /** Why it leaves. */
-  reason: 'sale' | 'return' | 'receipt' | 'damage' | 'loss' | 'production' | 'other';
+  reason: 'sale' | 'return' | 'damage' | 'loss' | 'production' | 'other';
   /** Also that of the movements. Null: these have that of the reservation. */
   note?: string | null | undefined;
   /** For the movements. Null: that of the reservation. */
@@ -1751,7 +1751,8 @@ export interface InventoryCountBody {
   /**
    * The journal as it was when the shelf was counted: `meta.position` or
    * `as_of_position` of an answer of that moment. What has moved since is added to what
-   * was counted. Needs `journal`, unless 0.
+   * was counted, but for what others counted (reason `stock_count`). Needs `journal`,
+   * unless 0.
    */
   counted_at_position?: string | null | undefined;
   /** The journal of these positions, as it came with them. */
@@ -1790,7 +1791,7 @@ export interface BatchesSubmitBody {
     idempotency_key: string;
     /** The ID in the path, where its route has one. */
     id?: string | null | undefined;
-    /** The ID in the caller's own system, percent-encoded. */
+    /** The ID in the caller's own system. */
     external_id?: string | null | undefined;
     /** The version that If-Match would name, where its route takes one. */
     if_match?: number | null | undefined;

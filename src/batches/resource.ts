@@ -13,10 +13,15 @@ export const batches = {
   operationTypes: ['batches.submit'],
   tables: [],
   example: {
-    type: 'products.update',
-    idempotency_key: '0b9e3c52-6d1f-4f0e-8a57-3c2f1d9e7b64',
-    if_match: 1,
-    body: { name: 'Flour, 1 kg' },
+    operations: [
+      {
+        type: 'products.update',
+        idempotency_key: '0b9e3c52-6d1f-4f0e-8a57-3c2f1d9e7b64',
+        id: 'prod_01k9x3v7c2e4r8t1m5n6p0q9sa',
+        if_match: 1,
+        body: { name: 'Flour, 1 kg' },
+      },
+    ],
     status: 200,
     replayed: true,
     retry_after: 1,

@@ -54,11 +54,10 @@ export interface CollectionContract extends ContractBase {
  * `gid://shop/Product/1`, do not survive proxies in a path.
  */
 export const ownIdQuery = Type.Object({
-  external_id: text(
-    'text',
-    { min: 1, max: 255 },
-    "The ID in the caller's own system, percent-encoded.",
-  ),
+  external_id: {
+    ...text('text', { min: 1, max: 255 }, "The ID in the caller's own system."),
+    examples: ['shop-1042'],
+  },
 });
 
 export const upsertText =

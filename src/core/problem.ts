@@ -45,8 +45,9 @@ export const problemKinds = {
     status: 400,
     title: 'The body is not one strict JSON object.',
     advice:
-      'Send UTF-8 JSON: one object, no member twice, no lone surrogates, at most 8 deep, and at ' +
-      'most 160 values in it.',
+      'Send UTF-8 JSON: one object, no member twice, no lone surrogates, at most 8 deep, and ' +
+      'at most 160 values in it. Bodies with lists of lines may have more: their routes say ' +
+      'how many lines.',
   },
   missing_parameter: {
     status: 400,
@@ -163,7 +164,10 @@ export const problemKinds = {
   validation_failed: {
     status: 422,
     title: 'The body has missing, unknown or unusable values.',
-    advice: 'Correct the fields that details names; all of them are named at once.',
+    advice:
+      'Correct the fields that details names; all of them are named at once. What only the rows ' +
+      'of this moment show, such as decimals that a unit does not have, is bound to the key: see ' +
+      'meta.operation_id.',
   },
   inventory_no_change: {
     status: 422,

@@ -73,8 +73,8 @@ const Count = Type.Object(
 
 const sinceText =
   'The journal as it was when the shelf was counted: `meta.position` or `as_of_position` of an ' +
-  'answer of that moment. What has moved since is added to what was counted. Needs `journal`, ' +
-  'unless 0.';
+  'answer of that moment. What has moved since is added to what was counted, but for what others ' +
+  'counted (reason `stock_count`). Needs `journal`, unless 0.';
 
 export const countInventory = write({
   resource: counts,

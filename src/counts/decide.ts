@@ -2,7 +2,15 @@
 
 import type { BodyOf } from '../contract/contract.ts';
 import type { Decision, Place, Write } from '../contract/endpoint.ts';
-import { add, isLess, isTooLarge, type Quantity, subtract, zero } from '../core/decimal.ts';
+import {
+  add,
+  canonicalQuantity,
+  isLess,
+  isTooLarge,
+  type Quantity,
+  subtract,
+  zero,
+} from '../core/decimal.ts';
 import { mintId } from '../core/id.ts';
 import type { Detail } from '../core/problem.ts';
 import {
@@ -70,7 +78,15 @@ export interface CountStock extends Stock {
   /** Undefined where nothing names it. */
   readonly journal: Journal | undefined;
   /** Levels as of the positions that lines name, by `lookKey`. */
-  readonly earlier: ReadonlyMap<string, Quantity>;
+  readonly earlier: ReadonlyMap<string, Earlier>;
+  /** By how much earlier counts of this batch corrected levels, by `levelKey`. */
+  readonly corrections: Map<string, Quantity>;
+}
+
+/** What a level was at a position, and by how much it was corrected since: nothing moved then. */
+export interface Earlier {
+  readonly quantity: string;
+  readonly corrected: string;
 }
 
 /** The levels that a count sets. */
@@ -175,19 +191,20 @@ function judge(
   const pair = { product_id, location_id: body.location_id };
   const before = quantityOf(ground, pair);
   const position = positionOf(body, line);
-  const then = position === null ? before : earlierOf(ground, { ...pair, position });
+  const { seen, since } =
+    position === null
+      ? { seen: before, since: zero }
+      : movedSince(ground, { ...pair, position }, before);
   const known = {
     ...{ product_id, current_quantity: before },
-    ...(position === null ? {} : { quantity_at_position: then }),
+    ...(position === null ? {} : { quantity_at_position: seen }),
   };
-  if (expected !== null && expected !== then) {
+  if (expected !== null && expected !== seen) {
     const place = `${field}.expected_quantity`;
     const at = position === null ? 'current quantity' : 'quantity at that position';
-    const message = `is not the ${at}, ${then}`;
+    const message = `is not the ${at}, ${seen}`;
     return { fault: fault('inventory_quantity_mismatch', place, message, known) };
   }
-  // What earlier writes of this batch moved is in `before`, and behind every position.
-  const since = subtract(before, then);
   const after = add(counted, since);
   const wrong = rangeFault(after, since);
   if (wrong === undefined) return { line, position, before, after };
@@ -199,7 +216,7 @@ function rangeFault(
   since: Quantity,
 ): Pick<Detail, 'code' | 'message'> | undefined {
   if (isLess(after, zero)) {
-    const message = `is less than what has left since that position, ${since}`;
+    const message = `is less than the ${subtract(zero, since)} that have left since that position`;
     return { code: 'must_not_be_negative', message };
   }
   if (!isTooLarge(after)) return undefined;
@@ -218,11 +235,21 @@ function faultByProduct({ products }: CountStock, line: Line, field: string): De
   return undefined;
 }
 
-function earlierOf({ earlier }: CountStock, look: Look): Quantity {
+/**
+ * What a level was at a position, and what has moved since: what came and what left, but not what
+ * somebody else's count found meanwhile, because that was there, or was not, all the time. What
+ * earlier counts of this batch did is in `before`, and behind every position.
+ */
+function movedSince({ earlier, corrections }: CountStock, look: Look, before: Quantity) {
   const found = earlier.get(lookKey(look));
   if (found === undefined) throw new Error(`${lookKey(look)} was not read`);
-  return found;
+  const seen = canonicalQuantity(found.quantity);
+  const corrected = add(canonicalQuantity(found.corrected), correctedBy(corrections, look));
+  return { seen, since: subtract(subtract(before, seen), corrected) };
 }
+
+const correctedBy = (corrections: CountStock['corrections'], pair: Pair): Quantity =>
+  corrections.get(levelKey(pair)) ?? zero;
 
 /** The movement of a line, if the level was another one. */
 function carryOut(
@@ -234,7 +261,11 @@ function carryOut(
 ): CountedLine {
   const { body } = write;
   const { product_id } = line;
+  const pair = { product_id, location_id: body.location_id };
   if (after !== before) {
+    const { corrections } = ground;
+    const corrected = add(correctedBy(corrections, pair), subtract(after, before));
+    corrections.set(levelKey(pair), corrected);
     movements.push(
       move(ground, write, place, {
         product_id,

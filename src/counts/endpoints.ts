@@ -11,7 +11,6 @@ import type {
   WriteEndpoint,
 } from '../contract/endpoint.ts';
 import { fetchSize, takePage } from '../contract/page.ts';
-import { canonicalQuantity } from '../core/decimal.ts';
 import { actorOf, locationsOf } from '../inventory/endpoints.ts';
 import { loadStock, saveMoved } from '../inventory/store.ts';
 import type { Journal } from '../journal/store.ts';
@@ -23,6 +22,7 @@ import {
   type CountStock,
   countFaults,
   decideCount,
+  type Earlier,
   type Look,
   lookKey,
   looksOf,
@@ -60,12 +60,8 @@ function loadCountStock(writes: readonly Write<Count>[]): Load<CountStock> {
       return {
         ...stock.state(rows),
         journal: (journals as Journal[])[0],
-        earlier: new Map(
-          (earlier as (Look & { quantity: string })[]).map((look) => [
-            lookKey(look),
-            canonicalQuantity(look.quantity),
-          ]),
-        ),
+        earlier: new Map((earlier as (Look & Earlier)[]).map((look) => [lookKey(look), look])),
+        corrections: new Map(),
       };
     },
   };

@@ -8,7 +8,7 @@ import type { SetStatement, Statement } from '../core/statement.ts';
 import { levelKey } from '../inventory/ledger.ts';
 import { actorName, type VisibleLocations } from '../inventory/read-store.ts';
 import { type Journal, journalEnds } from '../journal/store.ts';
-import type { CountRow, Look } from './decide.ts';
+import type { CountRow, Earlier, Look } from './decide.ts';
 
 const names = [
   ...['id', 'location_id', 'note', 'reference', 'lines', 'operation_id', 'position'],
@@ -27,17 +27,19 @@ export function findJournalEnd(isNamed: boolean): SetStatement<Journal> {
 
 /**
  * Levels as of positions: what the last movement up to there left, sought as the last row in the
- * order of an index. Read after the levels are locked, so that what is at a position is known to
- * all, and what has moved since is in the level.
+ * order of an index; and by how much they were corrected since. Read after the levels are locked,
+ * so that what is at a position is known to all, and what has moved since is in the level.
  */
-export function findEarlierLevels(
-  looks: readonly Look[],
-): SetStatement<Look & { readonly quantity: string }> {
+export function findEarlierLevels(looks: readonly Look[]): SetStatement<Look & Earlier> {
   return {
     name: 'find_earlier_levels',
     text: `
       select a.merchant_id, a.product_id, a.location_id, a.position::text as position,
-        coalesce(m.quantity_after, 0) as quantity
+        coalesce(m.quantity_after, 0) as quantity, (
+          select coalesce(sum(c.quantity_delta), 0) from inventory_movements c
+          where c.merchant_id = a.merchant_id and c.product_id = a.product_id
+            and c.location_id = a.location_id and c.position > a.position
+            and c.reason = 'stock_count') as corrected
       from json_to_recordset($1)
         as a (merchant_id text, product_id text, location_id text, position bigint)
       left join lateral (

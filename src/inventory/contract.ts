@@ -136,6 +136,9 @@ export const outsideReasons = [
   ...(['sale', 'return', 'receipt', 'damage', 'loss', 'production', 'other'] as const),
 ] as const;
 
+/** Of what leaves to the outside. */
+export const leavingReasons = outsideReasons.filter((reason) => reason !== 'receipt');
+
 /** Of what goes from one location to another, or comes from the outside, or leaves. */
 export const transferReasons = ['transfer', ...outsideReasons] as const;
 

@@ -18,8 +18,8 @@ import {
 import { limits } from '../core/limits.ts';
 import {
   inventory,
+  leavingReasons,
   movementEvent,
-  outsideReasons,
   remarksIn,
   remarksOut,
 } from '../inventory/contract.ts';
@@ -182,7 +182,7 @@ export const fulfilReservation = write({
     'nothing moves and the reservation stays active.',
   scope: 'inventory.write',
   body: Type.Object({
-    reason: oneOf(outsideReasons, 'Why it leaves.'),
+    reason: oneOf(leavingReasons, 'Why it leaves.'),
     note: Type.Optional(
       nullable(endNote('Also that of the movements. Null: these have that of the reservation.')),
     ),

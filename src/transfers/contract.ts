@@ -41,6 +41,8 @@ export const transfers = {
     quantity: '2',
     quantity_short: '0',
     reference: 'receipt 4711',
+    // Another one than where it comes from.
+    to_location_id: 'loc_01k9x3v7c2e4r8t1m5n6p0q9sb',
   },
   refusalDetails: {
     insufficient_quantity: [

@@ -62,6 +62,26 @@ export function pairsOf({ lines, ...body }: Transfer): Pair[] {
   );
 }
 
+/** What a reason says of the direction. A return may come or go back, and `other` be anything. */
+function reasonFault(
+  from: string | null,
+  to: string | null,
+  reason: Transfer['reason'],
+): string | undefined {
+  const isBetween = from !== null && to !== null;
+  if (isBetween && reason !== 'transfer') return 'must be transfer between two locations';
+  if (!isBetween && reason === 'transfer') {
+    return 'must not be transfer, because one side is the outside';
+  }
+  if (to !== null && ['sale', 'damage', 'loss'].includes(reason)) {
+    return `must not be ${reason}, because it comes from the outside`;
+  }
+  if (from !== null && reason === 'receipt') {
+    return 'must not be receipt, because it leaves to the outside';
+  }
+  return undefined;
+}
+
 /** Rules over several fields. */
 export function transferFaults(body: Partial<Transfer>): Detail[] {
   const { from_location_id: from = null, to_location_id: to = null, reason, lines = [] } = body;
@@ -75,11 +95,8 @@ export function transferFaults(body: Partial<Transfer>): Detail[] {
     const message = 'must be another location than from_location_id';
     details.push({ field: 'to_location_id', code: 'value_not_allowed', message });
   }
-  const isBetween = from !== null && to !== null;
-  if (isKnown && reason !== undefined && isBetween !== (reason === 'transfer')) {
-    const message = isBetween
-      ? 'must be transfer between two locations'
-      : 'must not be transfer, because one side is the outside';
+  const message = reason && reasonFault(from, to, reason);
+  if (isKnown && message !== undefined) {
     details.push({ field: 'reason', code: 'value_not_allowed', message });
   }
   if (isKnown && body.shortage === 'record' && to !== null) {

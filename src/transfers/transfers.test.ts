@@ -233,6 +233,16 @@ describe('a transfer is refused', () => {
       async () => ({ to_location_id: store, reason: 'transfer' }),
       [['reason', 'value_not_allowed']],
     ],
+    ...['sale', 'damage', 'loss'].map((reason): (typeof cases)[number] => [
+      `that comes from the outside as a ${reason}`,
+      async () => ({ to_location_id: store, reason }),
+      [['reason', 'value_not_allowed']],
+    ]),
+    [
+      'that leaves as a receipt',
+      async () => ({ from_location_id: shop, reason: 'receipt' }),
+      [['reason', 'value_not_allowed']],
+    ],
     [
       'that records a shortage of what comes in',
       async () => ({ to_location_id: store, reason: 'receipt', shortage: 'record' }),

@@ -22,11 +22,14 @@ export const stockDefaults: ByType<JsonObject> = {
   'inventory.fulfil': { note: null, reference: null },
 };
 
-/** Of what comes from the outside, or leaves. */
-export const outsideReasons = [
-  ...(['sale', 'return', 'receipt', 'damage', 'loss', 'production', 'other'] as const),
+/** Of what comes from the outside, and of what leaves. */
+export const comingReasons = ['return', 'receipt', 'production', 'other'] as const;
+export const leavingReasons = [
+  ...(['sale', 'return', 'damage', 'loss', 'production', 'other'] as const),
 ];
-const allReasons = ['transfer', ...outsideReasons];
+const allReasons = [
+  ...['transfer', 'sale', 'return', 'receipt', 'damage', 'loss', 'production', 'other'],
+];
 
 const product_id = 'prod_01k9x3v7c2e4r8t1m5n6p0q9sa';
 const place = 'loc_01k9x3v7c2e4r8t1m5n6p0q9sa';
@@ -147,7 +150,7 @@ export const stockSpoils: ByType<readonly Spoil[]> = {
   'inventory.release': [...spoiltRemarks, spoil('status', 'read_only', { status: 'released' })],
   'inventory.fulfil': [
     left('reason'),
-    spoil('reason', 'value_not_allowed', { reason: 'transfer' }, { allowed: outsideReasons }),
+    spoil('reason', 'value_not_allowed', { reason: 'receipt' }, { allowed: leavingReasons }),
     ...spoiltRemarks,
     spoiltReference,
     spoil('lines', 'read_only', { lines: [line] }),

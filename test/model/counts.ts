@@ -1,7 +1,17 @@
 // What becomes of a count: each line by itself, all of them or none.
 
 import type { JsonObject, JsonValue } from '../../src/contract/json.ts';
-import { closed, lineFault, most, move, onHand, onHandAt, placeOf, refused } from './ledger.ts';
+import {
+  closed,
+  lineFault,
+  most,
+  move,
+  movedSince,
+  onHand,
+  onHandAt,
+  placeOf,
+  refused,
+} from './ledger.ts';
 import { type Detail, done, type Minted, sentBody, type Verdict } from './rules.ts';
 import {
   actorOf,
@@ -73,7 +83,8 @@ function judge(merchant: Merchant, body: JsonObject, line: Line, field: string):
   const position = line.counted_at_position ?? (body.counted_at_position as string | null);
   const before = onHand(merchant, place);
   const then = position === null ? before : onHandAt(merchant, place, position);
-  const after = unitsOf(line.counted_quantity) + before - then;
+  const moved = position === null ? 0n : movedSince(merchant, place, position);
+  const after = unitsOf(line.counted_quantity) + moved;
   const known = {
     ...{ product_id: line.product_id, current_quantity: quantityOf(before) },
     ...(position === null ? {} : { quantity_at_position: quantityOf(then) }),

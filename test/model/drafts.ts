@@ -15,7 +15,7 @@ import {
   skus,
   spoilsOf,
 } from '../kit/bodies.ts';
-import { outsideReasons } from '../kit/stock-bodies.ts';
+import { comingReasons, leavingReasons } from '../kit/stock-bodies.ts';
 import { agedBy } from './commands.ts';
 import { isChange, isEnd, nounOf } from './rules.ts';
 import { idOf, type StockDraft, stockWriteOf } from './stock-drafts.ts';
@@ -171,7 +171,7 @@ function filterValue(
     barcode: barcodes,
     code: codes,
     q: searched,
-    reason: [...reasons, ...outsideReasons],
+    reason: [...reasons, ...comingReasons, ...leavingReasons],
     short: ['true'],
     reference: references,
     low_stock: ['true'],

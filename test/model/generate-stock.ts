@@ -3,7 +3,7 @@
 
 import fc from 'fast-check';
 import { reasons, references } from '../kit/bodies.ts';
-import { outsideReasons } from '../kit/stock-bodies.ts';
+import { comingReasons, leavingReasons } from '../kit/stock-bodies.ts';
 import type { StockDraft } from './stock-drafts.ts';
 
 export const plain = { noNullPrototype: true } as const;
@@ -54,7 +54,8 @@ const transfers: fc.Arbitrary<StockDraft> = fc.record(
     from: number,
     to: number,
     lines: linesUpTo(9),
-    reason: fc.constantFrom(...outsideReasons),
+    coming: fc.constantFrom(...comingReasons),
+    leaving: fc.constantFrom(...leavingReasons),
     shortage: rarely('refuse', fc.constant('record'), 3),
     note: fc.constantFrom(null, 'Delivery 7'),
     reference: fc.constantFrom(null, 'receipt 1'),
@@ -118,7 +119,7 @@ const ends: fc.Arbitrary<StockDraft> = fc.oneof(
     {
       kind: fc.constant('fulfil'),
       which,
-      reason: fc.constantFrom(...outsideReasons),
+      reason: fc.constantFrom(...leavingReasons),
       note: fc.constantFrom(null, 'Parcel 7'),
       reference: fc.constantFrom(null, 'invoice 1'),
     },

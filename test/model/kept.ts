@@ -28,7 +28,8 @@ const remarks = { note: null, reference: null };
 const some = [{ product: 0, quantity: 300_000 }];
 
 const transfer = (reason: string, more: Partial<Draft & { kind: 'transfer' }> = {}): Draft => ({
-  ...{ kind: 'transfer', sides: 'out', from: 0, to: 0, lines: some, reason, shortage: 'refuse' },
+  ...{ kind: 'transfer', sides: 'out', from: 0, to: 0, lines: some, shortage: 'refuse' },
+  ...{ coming: 'receipt', leaving: reason },
   ...remarks,
   ...more,
 });

@@ -29,6 +29,18 @@ export function onHandAt(merchant: Merchant, place: string, position: string): b
   return unitsOf(String(last?.quantity_after ?? '0'));
 }
 
+/** What came and left behind a position: what somebody counted is neither. */
+export function movedSince(merchant: Merchant, place: string, position: string): bigint {
+  return [...merchant.movements.values()]
+    .filter(
+      (one) =>
+        placeOf(one.product_id, one.location_id) === place &&
+        Number(one.position) > Number(position) &&
+        one.reason !== 'stock_count',
+    )
+    .reduce((sum, { quantity_delta }) => sum + unitsOf(String(quantity_delta)), 0n);
+}
+
 /** Whether or not anything has told that its time has come. */
 export function statusNow({ status, expires_at }: JsonObject): string {
   const isOver = typeof expires_at === 'string' && Date.parse(expires_at) <= Date.now();

@@ -30,7 +30,9 @@ interface TransferDraft extends Remarks {
   readonly from: number;
   readonly to: number;
   readonly lines: Lines;
-  readonly reason: string;
+  /** The reason where it comes from the outside, or leaves. */
+  readonly coming: string;
+  readonly leaving: string;
   readonly shortage: string;
 }
 
@@ -118,7 +120,7 @@ function transferOf(world: World, merchant: Merchant, what: TransferDraft): Json
   return {
     from_location_id: sides === 'in' ? null : from,
     to_location_id: sides === 'out' ? null : into,
-    reason: sides === 'between' ? 'transfer' : what.reason,
+    reason: { between: 'transfer', in: what.coming, out: what.leaving }[sides],
     shortage: sides === 'out' ? what.shortage : 'refuse',
     lines: linesOf(world, merchant, what.lines),
     note: what.note,

@@ -15,6 +15,18 @@ export const countMutants: readonly Mutant[] = [
     suites: [own],
   },
   {
+    name: 'count-adds-what-others-found',
+    breaks: 'a shelf that is counted twice from one position loses the difference twice',
+    edits: [
+      {
+        file: 'src/counts/store.ts',
+        from: "and c.reason = 'stock_count') as corrected",
+        to: "and c.reason = 'none') as corrected",
+      },
+    ],
+    suites: [own],
+  },
+  {
     name: 'count-of-what-is-there-is-not-kept',
     breaks: 'a line that equals the level is not recorded',
     edits: [

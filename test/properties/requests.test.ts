@@ -23,7 +23,7 @@ import {
 } from '../kit/bodies.ts';
 import { anySpelling, plainSpelling, type Spelling, spelled } from '../kit/spelling.ts';
 import { spoilt } from '../kit/spoil.ts';
-import { outsideReasons } from '../kit/stock-bodies.ts';
+import { comingReasons, leavingReasons } from '../kit/stock-bodies.ts';
 
 const key = '0123456789abcdef';
 
@@ -90,7 +90,8 @@ const moved: fc.Arbitrary<JsonObject> = fc
       location: fc.constantFrom(mintId('loc_'), 'y'),
       isInwards: fc.boolean(),
       isRecorded: fc.boolean(),
-      reason: fc.constantFrom(...outsideReasons),
+      coming: fc.constantFrom(...comingReasons),
+      leaving: fc.constantFrom(...leavingReasons),
       lines: fc.uniqueArray(
         fc.record(
           {
@@ -106,8 +107,9 @@ const moved: fc.Arbitrary<JsonObject> = fc
     },
     { noNullPrototype: true },
   )
-  .map(({ location, isInwards, isRecorded, ...rest }) => ({
+  .map(({ location, isInwards, isRecorded, coming, leaving, ...rest }) => ({
     ...rest,
+    reason: isInwards ? coming : leaving,
     from_location_id: isInwards ? null : location,
     to_location_id: isInwards ? location : null,
     shortage: isRecorded && !isInwards ? 'record' : 'refuse',
@@ -156,7 +158,7 @@ const ofStock: Readonly<Record<OperationType, fc.Arbitrary<JsonObject>>> = {
   ),
   'inventory.release': fc.record({ note: remarks.note }, { noNullPrototype: true }),
   'inventory.fulfil': fc.record(
-    { reason: fc.constantFrom(...outsideReasons), ...remarks },
+    { reason: fc.constantFrom(...leavingReasons), ...remarks },
     { noNullPrototype: true },
   ),
 };

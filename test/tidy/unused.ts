@@ -5,7 +5,7 @@ import { importsOf, type Node, nameOf, nodesOf, type SourceFile } from '../kit/s
 import { type Finding, finding, type Rule, type Tree } from './rule.ts';
 
 /** `bin/tallybook.js` and who installs the client call these in their compiled form. */
-const calledFromOutside = ['src/cli/main.ts', 'sdk/main.ts', 'sdk/indexeddb-store.ts'];
+const calledFromOutside = ['src/cli/main.ts', 'sdk/main.ts'];
 
 /** TypeScript reads these by itself. */
 const readByCompiler = (name: string) => name.startsWith('@types/');

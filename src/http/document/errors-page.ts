@@ -28,9 +28,10 @@ interface Section {
 
 const introduction =
   'Every error answer has this form. `code` is stable: branch on it, and treat one you do not ' +
-  'know by its status. `details` names everything that is wrong, at once. `meta.operation_id` is ' +
-  'there when the refusal is bound to the Idempotency-Key: a new attempt then needs a new key. ' +
-  'A 410 names the operation that once made the resource: do not make it again.';
+  'know by its status. `details` names all fields that are wrong, at once. ' +
+  '`meta.operation_id` is there when the refusal is bound to the Idempotency-Key: a new attempt ' +
+  'then needs a new key. A 410 names the operation that once made the resource: do not make it ' +
+  'again.';
 
 /** Of a refusal that a resource declares: it has details, and is bound to its key. */
 const [sampleCode] = resources.flatMap(
