@@ -188,6 +188,7 @@ describe('a page', () => {
       { most: 2_000, reach: {} },
       { most: 40_000, reach: { ofMovements, products: [product] } },
       { most: 40_000, reach: { ofMovements, locations: seldom, granted: seldom } },
+      { most: 2_000, reach: { elsewhere: [], ofMovements, lowStock: true } },
     ];
     for (const { most, reach } of reaches) {
       const places = [0, count / 2, count - 10_000, count - 100];
