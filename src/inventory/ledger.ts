@@ -122,7 +122,9 @@ export function reservedOf({ reserved }: Stock, pair: Pair): Quantity {
 
 /** What is on hand and not put aside. Below 0 when what was put aside is not there any more. */
 export function availableOf(stock: Stock, pair: Pair): Quantity {
-  return subtract(quantityOf(stock, pair), reservedOf(stock, pair));
+  const reserved = reservedOf(stock, pair);
+  const quantity = quantityOf(stock, pair);
+  return reserved === zero ? quantity : subtract(quantity, reserved);
 }
 
 export function recordedBy({ actor, operationId }: Write, { position, time }: Place): Recorded {
@@ -195,12 +197,14 @@ export function lowLevels(stock: Stock, changes: readonly Change[]): readonly Lo
   return changes.flatMap((change) => {
     const { product_id, location_id } = change;
     const asked = stock.products.get(product_id)?.low_stock_at ?? null;
-    if (asked === null) return [];
+    if (asked === null || !change.quantity_delta.startsWith('-')) return [];
     const low_stock_at = canonicalQuantity(asked);
     const available_quantity = availableOf(stock, change);
+    // Most are still above: what was before is computed for the others only.
+    if (isLess(low_stock_at, available_quantity)) return [];
     const before = subtract(available_quantity, canonicalQuantity(change.quantity_delta));
-    const isMadeLow = isLess(low_stock_at, before) && !isLess(low_stock_at, available_quantity);
-    return isMadeLow ? { product_id, location_id, available_quantity, low_stock_at } : [];
+    const wasLow = !isLess(low_stock_at, before);
+    return wasLow ? [] : { product_id, location_id, available_quantity, low_stock_at };
   });
 }
 

@@ -12,8 +12,13 @@ export const lowStockMutants: readonly Mutant[] = [
     edits: [
       {
         file: ledger,
-        from: 'isLess(low_stock_at, before) && !isLess(low_stock_at, available_quantity);',
-        to: '!isLess(before, low_stock_at) && isLess(available_quantity, low_stock_at);',
+        from: 'if (isLess(low_stock_at, available_quantity)) return [];',
+        to: 'if (!isLess(available_quantity, low_stock_at)) return [];',
+      },
+      {
+        file: ledger,
+        from: 'const wasLow = !isLess(low_stock_at, before);',
+        to: 'const wasLow = isLess(before, low_stock_at);',
       },
     ],
     suites: [own],
@@ -24,8 +29,8 @@ export const lowStockMutants: readonly Mutant[] = [
     edits: [
       {
         file: ledger,
-        from: 'isLess(low_stock_at, before) && !isLess(low_stock_at, available_quantity);',
-        to: '!isLess(low_stock_at, available_quantity);',
+        from: 'const wasLow = !isLess(low_stock_at, before);',
+        to: 'const wasLow = false;',
       },
     ],
     suites: [own],
