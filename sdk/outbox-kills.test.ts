@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Environment, startEnvironment } from '../test/kit/environment.ts';
-import { extent, extentName, timeout } from '../test/kit/extent.ts';
+import { extent, timeout } from '../test/kit/extent.ts';
 import { type Fate, FaultProxy, pass } from '../test/kit/fault-proxy.ts';
 
 let service: Environment;
@@ -33,7 +33,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test(`a till that is killed again and again loses and doubles no sale, ${extentName}`, {
+test('a till that is killed again and again loses and doubles no sale', {
   timeout,
 }, async () => {
   const kills = extent(10, 200);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Environment, startEnvironment } from '../test/kit/environment.ts';
-import { extent, extentName, timeout } from '../test/kit/extent.ts';
+import { extent, timeout } from '../test/kit/extent.ts';
 import { type Fate, FaultProxy, pass } from '../test/kit/fault-proxy.ts';
 import type { GivenCredential } from '../test/kit/given.ts';
 import {
@@ -161,7 +161,7 @@ const reasonOf = (signal: AbortSignal): Promise<unknown> =>
     else signal.addEventListener('abort', () => resolve(signal.reason));
   });
 
-test(`writes happen once through cuts after every 64th byte, refusals and delays, ${extentName}`, {
+test('writes happen once through cuts after every 64th byte, refusals and delays', {
   timeout,
 }, async () => {
   const count = extent(200, 10_000);

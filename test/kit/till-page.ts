@@ -1,0 +1,50 @@
+// A till in a browser, which sdk/browser.test.ts opens and kills. What its address says is what it
+// does: it sells while nothing answers, or sends what is stored. It reports to the test's server.
+
+import { IndexedDbStore } from '../../sdk/indexeddb-store.ts';
+import { Quantity, Tallybook } from '../../sdk/main.ts';
+
+interface Sale {
+  readonly location: string;
+  readonly product: string;
+  readonly count: number;
+}
+
+declare const location: { readonly origin: string; readonly search: string };
+
+async function run(): Promise<object> {
+  const words = new URLSearchParams(location.search);
+  const tb = new Tallybook({
+    baseUrl: `${location.origin}/api/v1`,
+    token: words.get('token') ?? '',
+  });
+  const store = await IndexedDbStore.open();
+  const second = await IndexedDbStore.open().catch((error: Error) => error.message);
+  const outbox = tb.outbox(store);
+  if (words.get('do') === 'send') {
+    const waiting = (await outbox.entries()).length;
+    await outbox.idle();
+    const left = (await store.all()).length;
+    const { data } = await tb.credential.get();
+    return { waiting, left, credential: data.id };
+  }
+  const sale = JSON.parse(words.get('sale') ?? '{}') as Sale;
+  let target = '0';
+  for (let n = 0; n < sale.count; n += 1) {
+    target = Quantity.add(target, '0.5');
+    const { location: location_id, product: product_id } = sale;
+    const body = {
+      location_id,
+      product_id,
+      target_quantity: target,
+      reason: 'stock_count',
+    } as const;
+    await outbox.put('inventory.adjust', body);
+  }
+  return { stored: (await store.all()).length, second };
+}
+
+const report = (result: object) =>
+  fetch('/report', { method: 'POST', body: JSON.stringify(result) });
+
+run().then(report, (error: Error) => report({ error: String(error.stack) }));
