@@ -1,6 +1,6 @@
-// Builds `dist/`: the compiled sources, typebox in one file, and the program that draws the
-// documentation page, so that the page needs nothing from outside. That program comes with the
-// linter of the document, and no package depends on it.
+// Builds `sdk/dist/`, the client, and `dist/`: the compiled sources, typebox in one file, and the
+// program that draws the documentation page, so that the page needs nothing from outside. That
+// program comes with the linter of the document, and no package depends on it.
 
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,9 +15,10 @@ const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin', 'ts
 
 // What a deleted source left there would be packed.
 rmSync(join(root, 'dist'), { recursive: true, force: true });
-execFileSync(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json')], {
-  stdio: 'inherit',
-});
+rmSync(join(root, 'sdk', 'dist'), { recursive: true, force: true });
+for (const project of ['tsconfig.build.json', 'sdk/tsconfig.json']) {
+  execFileSync(process.execPath, [tsc, '-p', join(root, project)], { stdio: 'inherit' });
+}
 
 // Every command reads what resources declare, and so loads typebox. Its 373 files took 90 ms of
 // processor time; one file takes 10 (docs/decisions/0018-typebox-is-one-file.md).
