@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { blocksOf } from '../../test/kit/blocks.ts';
+import { blocksOf, vacuum } from '../../test/kit/blocks.ts';
 import { withoutLimits } from '../../test/kit/database.ts';
 import { type Environment, startEnvironment } from '../../test/kit/environment.ts';
 import { addLedger } from '../../test/kit/ledger.ts';
@@ -31,7 +31,7 @@ async function shopOf(products: number) {
      where merchant_id = $1`,
     [merchant, products, limits.levelsLookedAtMax],
   );
-  await service.db.sql('vacuum analyze products');
+  await vacuum(service.db, 'products');
   return { merchant, location, products, api: service.api.as(owner.token) };
 }
 
