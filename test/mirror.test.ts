@@ -56,7 +56,7 @@ afterAll(async () => {
 
 /** Something for every filter to find. */
 async function furnish({ api, products, locations }: TestMerchant): Promise<void> {
-  const names = { sku: 'P-1', barcode: '4006381333931' };
+  const names = { sku: 'P-1', barcode: '4006381333931', low_stock_at: '1000' };
   await api.patch(`/products/${products[0]}`, names);
   await api.patch(`/locations/${locations[0]}`, { code: 'L-1' });
   await api.post('/inventory/reservations', {
@@ -73,7 +73,7 @@ function days(): string {
 
 const stockFilters = [
   ...['q=product', 'sort=sku', 'sort=name', 'as_of=now', 'sort=quantity'],
-  'sort=quantity&q=product',
+  ...['sort=quantity&q=product', 'low_stock=true', 'low_stock=true&sort=quantity'],
 ];
 
 function pathsOf({

@@ -129,7 +129,7 @@ describe('a page of stock by quantity', () => {
       listByQuantity({
         merchant: shop.merchant as MerchantId,
         location: shop.location as GrantedLocationId,
-        ...{ status: 'active', q: undefined, limit: 51 },
+        ...{ status: 'active', q: undefined, isLow: false, limit: 51 },
         after: after && { key: after[0], product: after[1] },
       }),
     );

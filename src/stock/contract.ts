@@ -81,6 +81,9 @@ const StockItem = Type.Object(
       },
       { description: 'What one of it is.' },
     ),
+    low_stock_at: nullable(
+      QuantityOut('What is available has run out once it is no more than this; null: never.'),
+    ),
     quantity: QuantityOut('What is on hand there: 0 where it never moved.'),
     reserved_quantity: nullable(
       QuantityOut('How much of it is put aside by reservations, now. Null as of a moment.'),
@@ -106,9 +109,9 @@ export const listStock = collection({
     'At one location: every product whose inventory is tracked, also those that never moved ' +
     'there. By name, without regard to case and accents, or by SKU, those without one last, ' +
     'or by quantity, the least first: of a location with ' +
-    `${limits.stockSortedMax.toLocaleString('en')} levels at most, or with \`q\` of as many ` +
-    'products. A page by quantity, or with `q`, may have fewer than `limit`, or none, and a ' +
-    'cursor. It needs `products.read` as well: without it, nothing is listed. With ' +
+    `${limits.stockSortedMax.toLocaleString('en')} levels at most, or with a filter of as many ` +
+    'products. A page by quantity, or with `q` or `low_stock`, may have fewer than `limit`, or ' +
+    'none, and a cursor. It needs `products.read` as well: without it, nothing is listed. With ' +
     '`as_of_position` or `as_of` quantities are those of one moment on all pages, which ' +
     '`meta.as_of_position` and `meta.journal` name; products and their names are those of now.',
   scope: 'inventory.read',
@@ -123,6 +126,13 @@ export const listStock = collection({
       ),
     ),
     status: Type.Optional(oneOf(statuses, 'Only with this status: `active`, unless told.')),
+    low_stock: Type.Optional(
+      oneOf(
+        ['true'],
+        'Only active products of which no more is available there than `low_stock_at`; what ' +
+          'never moved there is 0. Not with `as_of` or `as_of_position`.',
+      ),
+    ),
     ...asOf,
   }),
   data: StockItem,

@@ -49,7 +49,7 @@ function costsOf(shop: Shop, sort: 'name' | 'sku', q: string | undefined): Promi
         },
   );
   const walks = places.map((after): StockWalk => {
-    const of = { merchant: shop.merchant as MerchantId, limit: 51, status: 'active' };
+    const of = { merchant: shop.merchant as MerchantId, limit: 51, status: 'active', isLow: false };
     return { ...of, location: shop.location as GrantedLocationId, sort, q, after };
   });
   const position = String(shop.products / 2);

@@ -96,6 +96,7 @@ describe('the stock of a location', () => {
       barcode: null,
       status: 'active',
       unit: { code: 'kg', precision: 3 },
+      low_stock_at: null,
       quantity: '2.125',
       reserved_quantity: '0',
       available_quantity: '2.125',

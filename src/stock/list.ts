@@ -26,7 +26,8 @@ export const stockEndpoint: CollectionEndpoint<typeof contract> = {
     // Names are those of products: for whoever may not read these, there are none.
     if (!scopes.has('products.read')) return { items: [], next: undefined };
     const { q, sort = 'name', status = 'active' } = query;
-    const walk = { merchant, location, status, q, limit: fetchSize(page) };
+    const isLow = query.low_stock !== undefined;
+    const walk = { merchant, location, status, q, isLow, limit: fetchSize(page) };
     const present = (row: ShownStock) => presentStock(row, location, status);
     if (isAsOf(query) && sort !== 'quantity') {
       return pageAsOf(
@@ -67,7 +68,8 @@ async function pageByQuantity(
   if (answer === undefined) throw new Error('the page has no row');
   const { is_too_large, looked_to, ...columns } = answer;
   if (is_too_large) {
-    const what = walk.q === undefined ? 'levels at the location' : 'products found';
+    const isFiltered = walk.q !== undefined || walk.isLow;
+    const what = isFiltered ? 'products found' : 'levels at the location';
     const most = limits.stockSortedMax.toLocaleString('en');
     const message = `cannot be quantity with more than ${most} ${what}`;
     throw new Problem('invalid_parameter', {
@@ -102,6 +104,7 @@ function presentStock(row: ShownStock, location_id: string, status: Item['status
     barcode: row.barcode,
     status,
     unit: { code: row.unit_code, precision: row.unit_precision },
+    low_stock_at: row.low_stock_at === null ? null : canonicalQuantity(row.low_stock_at),
     quantity,
     ...shareOf(quantity, row.reserved),
     updated_at: row.updated_at,
