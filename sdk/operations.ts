@@ -969,6 +969,8 @@ export interface StockItem {
     /** How many decimals it may have. */
     precision: number;
   };
+  /** What is available has run out once it is no more than this; null: never. */
+  low_stock_at: string | null;
   /** What is on hand there: 0 where it never moved. */
   quantity: string;
   /** How much of it is put aside by reservations, now. Null as of a moment. */
@@ -1704,6 +1706,11 @@ export interface StockListQuery {
   sort?: 'name' | 'sku' | 'quantity' | undefined;
   /** Only with this status: `active`, unless told. */
   status?: 'active' | 'archived' | undefined;
+  /**
+   * Only active products of which no more is available there than `low_stock_at`; what
+   * never moved there is 0. Not with `as_of` or `as_of_position`.
+   */
+  low_stock?: 'true' | undefined;
   /**
    * What was there after the operation at this place in the journal. Needs `journal`,
    * unless 0.

@@ -214,7 +214,17 @@ const pageLimits = fc.array(fc.constantFrom(1, 2, 3, 7, 200), { minLength: 1, ma
 const ofStock = { by: anybody, location: number, limits: pageLimits };
 
 const stocks = fc
-  .record({ ...ofStock, sort: fc.nat(2), q: maybe, status: maybe, moment: maybe }, plain)
+  .record(
+    {
+      ...ofStock,
+      sort: fc.nat(2),
+      q: maybe,
+      status: maybe,
+      moment: maybe,
+      low: rarely(false, fc.constant(true), 3),
+    },
+    plain,
+  )
   .map(listStock);
 
 const days = fc

@@ -137,6 +137,7 @@ const expected = [
   'list stock by name as of a moment next page',
   'list stock by sku as of a moment next page',
   'list stock by quantity as of a moment invalid_parameter',
+  ...['name', 'sku', 'quantity'].map((order) => `list stock by ${order} of what is low first page`),
   'list days first page',
   'list days next page',
   'a foreign cursor',

@@ -8,6 +8,7 @@ import { plain, readAnswer, refusalAnswer } from './answers.ts';
 import { agedBy, type Command, command, type Real } from './commands.ts';
 import { callerOf } from './drafts.ts';
 import { placeOf } from './ledger.ts';
+import { isLow } from './low.ts';
 import { notGranted, type Refusal, refusalOfCaller } from './rules.ts';
 import { hasWords, levelsOf } from './views.ts';
 import {
@@ -30,6 +31,8 @@ interface StockDraft {
   readonly q: number | null;
   readonly status: number | null;
   readonly moment: number | null;
+  /** Only what has run out. */
+  readonly low: boolean;
   readonly limits: readonly number[];
 }
 
@@ -48,24 +51,22 @@ export const listStock = (draft: StockDraft): Command =>
       ...{ location_id: location, sort },
       ...(q !== undefined && { q }),
       ...(status !== undefined && { status }),
+      ...(draft.low && { low_stock: 'true' }),
       ...asked?.query,
     });
-    const refusal = refusalOf(caller, location, () =>
-      sort === 'quantity' && asked !== undefined
-        ? [{ field: 'query.sort', code: 'value_not_allowed' }]
-        : [],
-    );
+    const refusal = refusalOf(caller, location, () => faultsOf(asked, sort, draft.low));
     const mayRead = caller.credential.scopes.includes('products.read');
     const rows = () =>
       stockOf(merchant, location, asked?.position)
         .filter((row) => row.status === (status ?? 'active'))
         .filter((row) => q === undefined || hasWords(row, q))
+        .filter((row) => !draft.low || isLow(merchant, row))
         .sort((a, b) => compare(keyOf(sort, a), keyOf(sort, b)));
     const meta = asked && {
       as_of_position: String(asked.position),
       journal: merchant.journal.id,
     };
-    const moment = asked === undefined ? '' : ' as of a moment';
+    const moment = (draft.low ? ' of what is low' : '') + (asked ? ' as of a moment' : '');
     await turnPages(
       real,
       caller,
@@ -96,6 +97,17 @@ function momentAsked({ journal }: Merchant, n: number): Asked {
   return { query: { as_of_position: String(position), journal: id }, position };
 }
 
+/** What only the present has. */
+function faultsOf(asked: Asked | undefined, sort: Order, low: boolean): JsonObject[] {
+  if (asked === undefined) return [];
+  const moment = Object.keys(asked.query).filter((name) => name.startsWith('as_of'));
+  const fields = [
+    ...(low ? [...moment, 'low_stock'] : []),
+    ...(sort === 'quantity' ? ['sort'] : []),
+  ];
+  return fields.map((name) => ({ field: `query.${name}`, code: 'value_not_allowed' }));
+}
+
 /** Every product that is tracked, with what its level is, or was. */
 function stockOf(merchant: Merchant, location: string, moment: number | undefined): JsonObject[] {
   const levels = new Map(
@@ -106,7 +118,7 @@ function stockOf(merchant: Merchant, location: string, moment: number | undefine
   const nothing = moment === undefined ? '0' : null;
   const products = [...merchant.products.values()].filter((one) => one.inventory_tracked === true);
   return products.map(({ id = null, name = null, sku = null, barcode = null, ...product }) => {
-    const { status = null, unit = null } = product;
+    const { status = null, unit = null, low_stock_at = null } = product;
     // One that never moved may have been counted.
     const counted = moment === undefined ? merchant.counted.get(placeOf(id, location)) : undefined;
     const level = levels.get(id) ?? {
@@ -114,7 +126,8 @@ function stockOf(merchant: Merchant, location: string, moment: number | undefine
       ...{ updated_at: null, counted_at: counted?.at ?? null, counted_by: counted?.by ?? null },
     };
     const { version: _, last_movement_id: __, ...shown } = level;
-    return { ...shown, product_id: id, location_id: location, name, sku, barcode, status, unit };
+    const said = { name, sku, barcode, status, unit, low_stock_at };
+    return { ...shown, product_id: id, location_id: location, ...said };
   });
 }
 
