@@ -1,4 +1,4 @@
-// Whether what was put aside was there, and counts added what had moved: the ledger and the
+// Whether what was put aside was there, and counts added what had come or left: the ledger and the
 // reservations walked in the order of positions, by nothing of the product.
 
 import type { CheckedDatabase } from './ledger.ts';
@@ -35,6 +35,8 @@ interface Step {
   readonly at: number;
   /** Takes only what is not put aside. */
   readonly isSale: boolean;
+  /** Of a movement: somebody counted, and nothing came or left. */
+  readonly isCorrection: boolean;
 }
 
 const milliseconds = (column: string) => `extract(epoch from ${column})::float8 * 1000`;
@@ -58,14 +60,16 @@ const steps = `
       quantity_after numeric, counted_at_position bigint)
   )
   select place, position::int, 'reserved' as what, reservation_id as reservation, quantity,
-    0::float8 as after, until, at, false as "isSale", 1 as turn from held
-  union all select place, ended::int, 'ended', reservation_id, quantity, 0, null, at, false, 0
+    0::float8 as after, until, at, false as "isSale", false as "isCorrection", 1 as turn from held
+  union all select place, ended::int, 'ended', reservation_id, quantity, 0, null, at, false, false,
+    0
     from held where ended is not null
-  union all select place, position::int, 'counted', id, quantity, after, until, 0, false, 2
+  union all select place, position::int, 'counted', id, quantity, after, until, 0, false, false, 2
     from counted
   union all select m.product_id || ' ' || m.location_id, m.position::int, 'moved', m.operation_id,
     m.quantity_before::float8, m.quantity_after::float8, null, ${milliseconds('m.recorded_at')},
-    m.type = 'transfer_out' and m.reason not in ('damage', 'loss'), 3
+    m.type = 'transfer_out' and m.reason not in ('damage', 'loss'),
+    m.reason = 'stock_count', 3
   from inventory_movements m
   where m.product_id || ' ' || m.location_id in (
     select place from held union select place from counted)
@@ -113,7 +117,10 @@ function walk(all: readonly Step[]) {
     }
     if (what === 'counted') {
       const then = past.findLast(({ position }) => position <= Number(until))?.after ?? 0;
-      const expected = until === null ? quantity : quantity + level - then;
+      const corrected = past
+        .filter((one) => one.isCorrection && one.position > Number(until))
+        .reduce((sum, one) => sum + one.after - one.quantity, 0);
+      const expected = until === null ? quantity : quantity + level - then - corrected;
       if (after !== expected) counted.push({ ...step, level, then });
     }
     if (what === 'moved') {
