@@ -85,6 +85,18 @@ export function gatheredItem(item: WriteItem): Gathered {
   };
 }
 
+/** The fields of a request that name this location. */
+export function fieldsNaming({ body }: Gathered, location: string): string[] {
+  if (!isObject(body)) return ['query.location_id'];
+  const { location_ids: listed } = body;
+  return [
+    ...locationMembers.filter((name) => body[name] === location),
+    ...(Array.isArray(listed) ? listed : []).flatMap((one, index) =>
+      one === location ? [`location_ids.${index}`] : [],
+    ),
+  ];
+}
+
 function isObject(body: Part<JsonObject | undefined>): body is JsonObject {
   return body !== undefined && !(body instanceof Problem);
 }

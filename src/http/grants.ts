@@ -22,18 +22,13 @@ export async function grantedAmong(
   return new Map(granted.map((id) => [id, id]));
 }
 
-/**
- * @param known those that are granted, where that was asked for all writes of a batch.
- * @throws Problem location_not_granted
- */
-export async function requireGranted(
-  reader: Reader,
-  principal: Principal,
-  asked: readonly string[],
-  known: Granted | undefined,
-): Promise<undefined> {
-  const granted = known ?? (await grantedAmong(reader, principal, asked));
-  if (!asked.every((id) => granted.has(id))) throw new Problem('location_not_granted');
+/** @param fields those that name what is not granted, or is not there. */
+export function notGranted(fields: readonly string[]): Problem {
+  const message = 'names no location that is granted';
+  const details = fields.map(
+    (field) => ({ field, code: 'location_not_granted', message }) as const,
+  );
+  return new Problem('location_not_granted', { details });
 }
 
 /**

@@ -28,8 +28,8 @@ import type { Dispatcher } from '../operations/dispatch.ts';
 import { hashKey } from '../operations/fingerprint.ts';
 import { writeOf, writeOfItems } from '../operations/write.ts';
 import { badToken, type CallerChecks, requireScope, requireWithinRate } from './authenticate.ts';
-import { type Gathered, gatheredItem, gathererOf, said } from './gather.ts';
-import { type Granted, grantedAmong, requireGranted, requireNamed } from './grants.ts';
+import { fieldsNaming, type Gathered, gatheredItem, gathererOf, said } from './gather.ts';
+import { type Granted, grantedAmong, notGranted, requireNamed } from './grants.ts';
 import { isNoneMatch } from './headers.ts';
 import { eachInTurns, resultOf } from './items.ts';
 import type { Success } from './respond.ts';
@@ -97,14 +97,19 @@ const checks = {
     one.after = openCursor(one);
   },
   locationGrant({ asked, found }) {
-    if (asked.locationId !== undefined && found?.location === undefined) {
-      throw new Problem('location_not_granted');
+    const { locationId } = asked;
+    if (locationId !== undefined && found?.location === undefined) {
+      throw notGranted(fieldsNaming(asked, locationId));
     }
   },
-  locationGrants: ({ api, asked, principal, granted }) =>
-    asked.locationIds.length === 0
-      ? undefined
-      : requireGranted(api.readerOf(principal.merchant), principal, asked.locationIds, granted),
+  async locationGrants({ api, asked, principal, granted }) {
+    const { locationIds } = asked;
+    if (locationIds.length === 0) return;
+    const reader = api.readerOf(principal.merchant);
+    const known = granted ?? (await grantedAmong(reader, principal, locationIds));
+    const lacking = locationIds.filter((id) => !known.has(id));
+    if (lacking.length > 0) throw notGranted(lacking.flatMap((id) => fieldsNaming(asked, id)));
+  },
   locationNamed(one) {
     const { api, principal, found } = one;
     const { contract } = one.endpoint;

@@ -119,7 +119,14 @@ export function refusalOfCaller(caller: Caller, scope: string | null): Refusal |
   return { status: 403, code, details: [{ code, scope }] };
 }
 
-export const notGranted: Refusal = { status: 403, code: 'location_not_granted', details: [] };
+const notGranted: Refusal = { status: 403, code: 'location_not_granted', details: [] };
+
+/** The same with the fields that name what is not granted. */
+export const notGrantedIn = (fields: readonly string[]): Refusal => ({
+  ...notGranted,
+  details: fields.map((field) => ({ field, code: 'location_not_granted' })),
+});
+
 export const notFound: Refusal = { status: 404, code: 'not_found', details: [] };
 export const erased: Refusal = { status: 410, code: 'resource_erased', details: [] };
 
@@ -134,12 +141,19 @@ function refusalOfPlace(credential: Credential, write: Write): Refusal | undefin
   if (type === 'locations.create') return credential.locations === 'all' ? undefined : notGranted;
   if (nounOf(type) !== 'inventory') return undefined;
   const body = sentBody(write);
-  const named = ['location_id', 'from_location_id', 'to_location_id'].map((name) => body[name]);
-  const isLost = named.some((location) => {
-    if (typeof location !== 'string' || location === '' || location.length > 64) return false;
-    return !credential.merchant.locations.has(location) || !reaches(credential, location);
+  const fields = ['location_id', 'from_location_id', 'to_location_id'];
+  const [first, ...others] = fields.filter((field) => {
+    const location = body[field];
+    return typeof location === 'string' && location !== '' && location.length <= 64;
   });
-  return isLost ? notGranted : undefined;
+  if (first === undefined) return undefined;
+  const isLost = (field: string) => {
+    const location = String(body[field]);
+    return !credential.merchant.locations.has(location) || !reaches(credential, location);
+  };
+  if (isLost(first)) return notGrantedIn(fields.filter((field) => body[field] === body[first]));
+  const lost = others.filter(isLost);
+  return lost.length > 0 ? notGrantedIn(lost) : undefined;
 }
 
 /** A location that is named by the merchant's own ID; a replay is of the one it wrote. */

@@ -9,7 +9,7 @@ import { agedBy, type Command, command, type Real } from './commands.ts';
 import { callerOf } from './drafts.ts';
 import { placeOf } from './ledger.ts';
 import { isLow } from './low.ts';
-import { notGranted, type Refusal, refusalOfCaller } from './rules.ts';
+import { notGrantedIn, type Refusal, refusalOfCaller } from './rules.ts';
 import { hasWords, levelsOf } from './views.ts';
 import {
   type Caller,
@@ -237,7 +237,7 @@ function refusalOf(
   if (details.length > 0) return { status: 400, code: 'invalid_parameter', details };
   const { credential } = caller;
   const isGranted = credential.merchant.locations.has(location) && reaches(credential, location);
-  return isGranted ? undefined : notGranted;
+  return isGranted ? undefined : notGrantedIn(['query.location_id']);
 }
 
 /** To the end, with one limit after the other: each row once, in order. */

@@ -6,7 +6,7 @@ import { eventsOf } from './feed.ts';
 import { levelShown } from './ledger.ts';
 import { isLow } from './low.ts';
 import { reservationShown } from './reservations.ts';
-import { erased, notFound, notGranted, type Refusal, refusalOfCaller } from './rules.ts';
+import { erased, notFound, notGrantedIn, type Refusal, refusalOfCaller } from './rules.ts';
 import { cut } from './transfers.ts';
 import {
   type Caller,
@@ -50,7 +50,7 @@ export function entries(
   const location = valuesOf(list, 'location_id')[0];
   const isGranted =
     location === undefined || (merchant.locations.has(location) && reaches(credential, location));
-  if (!isGranted) return { refusal: notGranted };
+  if (!isGranted) return { refusal: notGrantedIn(['query.location_id']) };
   if (list.name === 'product levels' && !merchant.products.has(list.id)) {
     return { refusal: notFound };
   }

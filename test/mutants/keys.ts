@@ -191,8 +191,8 @@ export const keyMutants: readonly Mutant[] = [
     edits: [
       {
         file: pipeline,
-        from: 'if (asked.locationId !== undefined && found?.location === undefined) {',
-        to: `if (asked.locationId !== undefined && found?.location === undefined
+        from: 'if (locationId !== undefined && found?.location === undefined) {',
+        to: `if (locationId !== undefined && found?.location === undefined
       && found?.bound === undefined) {`,
       },
     ],

@@ -281,7 +281,7 @@ const frozen: Readonly<Record<OperationType, readonly [text: string, print: stri
   ],
   'products.create': [
     '{"name":"Flour","unit":{"precision":3,"code":"kg"}}',
-    'e967d28edeeea9e98a78fcd5fe6399f1d4a31dfecca938caddb874f9fc6012b5',
+    '8d9ab943d73471c792d165a250548380f911e353a69cdeca7b3fc9ddc3615cf9',
   ],
   'products.update': [
     '{"price":{"amount":"1.20","currency":"EUR"},"sku":null}',
