@@ -138,7 +138,7 @@ export const limits = {
   levelsLookedAtMax: 2_000,
   /**
    * Levels of a location, or products that words find, that a page of stock reads and sorts by
-   * quantity: 20,000 took 15 to 25 ms, and 50,000 some 60 (docs/decisions/0022).
+   * quantity: 20,000 took 15 to 61 ms, and 50,000 some 60 or more (docs/decisions/0022).
    */
   stockSortedMax: 20_000,
   /**
