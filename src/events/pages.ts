@@ -196,12 +196,11 @@ function recordEvent(row: EventRow, found: Found): Event {
   const { resource } = kindOf(row);
   const record = found.get(row.resource_id) ?? null;
   const version = record !== null && 'version' in record ? Number(record.version) : null;
-  return {
-    ...headOf(row),
+  return eventOf(row, {
     resource: { type: resource.noun, id: row.resource_id, version },
     location_ids: resource.noun === 'location' ? [row.resource_id] : [],
     data: record,
-  };
+  });
 }
 
 /** An event of the ledger, cut to the locations that are granted (null: all). */
@@ -227,20 +226,23 @@ function stockEvent(
   ]);
   // A movement is what was written: of an event that was cut the first in reach.
   const first = noun === 'inventory_movement' ? moved[0]?.id : undefined;
-  return {
-    ...headOf(row),
+  return eventOf(row, {
     resource: { type: noun, id: first ?? row.resource_id, version: null },
     location_ids: [...places].sort(),
     data: {
       // A write has one actor.
-      movements: moved.map((one) => presentMovement({ ...one, actor_name: row.name })),
+      movements: moved.map((one) => presentMovement({ actor_name: row.name, ...one })),
       movement_count: count,
       ...Object.fromEntries(notices),
     },
-  };
+  });
 }
 
-function headOf(row: EventRow) {
+/** Member by member: Node 20 takes 1 µs for every member that is added behind a spread. */
+function eventOf(
+  row: EventRow,
+  { resource, location_ids, data }: Pick<Event, 'resource' | 'location_ids' | 'data'>,
+): Event {
   return {
     id: `evt_${row.operation_id.slice('op_'.length)}`,
     position: String(row.position),
@@ -253,5 +255,8 @@ function headOf(row: EventRow) {
       kind: row.kind,
       application_id: row.application_id,
     },
+    resource,
+    location_ids,
+    data,
   };
 }
