@@ -73,7 +73,8 @@ export const toColumns = oncePerResource(({ members, computed }) => {
       return parts.map(({ part, column }) => [column, value?.[part] ?? null]);
     });
     const others = more.map(([column, of]) => [column, of(row as never)]);
-    return { ...row, ...Object.fromEntries([...parts, ...others]) };
+    // Not two spreads: on Node 20 they take 10 µs more. No column has the name of a member.
+    return Object.assign(Object.fromEntries([...parts, ...others]), row);
   };
 });
 

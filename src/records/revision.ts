@@ -69,7 +69,7 @@ export function namedDraftOf<Row>(drafts: Drafts<Row>, externalId: string): Row 
 }
 
 export function firstVersion<Fields>(id: string, fields: Fields, time: string) {
-  return { ...fields, id, version: 1, created_at: time, updated_at: time };
+  return { id, version: 1, created_at: time, updated_at: time, ...fields };
 }
 
 /**
