@@ -12,9 +12,8 @@ test('webhooks with one ID, of two merchants, each get what is theirs', async ()
   const id = await one.hook(receiver);
   const old = await other.hook(others, { status: 'paused' });
   for (const statement of [
-    `insert into webhooks select merchant_id, $2, credential_id, token_scopes, url, types,
-       location_ids, description, status, pause_reason, secret, old_secret, old_secret_ends_at,
-       version, created_at, updated_at from webhooks where id = $1`,
+    `insert into webhooks select r.* from webhooks t, jsonb_populate_record(null::webhooks,
+       to_jsonb(t) || jsonb_build_object('id', $2::text)) r where t.id = $1`,
     'update webhook_progress set webhook_id = $2 where webhook_id = $1',
   ]) {
     await service.db.sql(statement, [old, id]);
