@@ -332,7 +332,7 @@ describe('a data directory', () => {
       ok: true,
       sha256: taken.sha256,
       rows: taken.rows,
-      ledger: { ok: true, levels: 136, movements: 439 },
+      ledger: { ok: true, levels: 136, movements: 443 },
       audit: { ok: true },
     });
     const lines = await report(['audit', 'list', '--action', 'database', '--data', other]);

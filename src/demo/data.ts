@@ -205,6 +205,30 @@ export const transfers: readonly (readonly Transfer[])[] = [
   ],
 ];
 
+/** A shelf that was counted, and by somebody else once more: nothing was different then. */
+export const counts = ['COUNT-2', 'COUNT-3'].map((reference) => ({
+  location: 0,
+  reference,
+  note: 'Front shelf',
+  lines: [0, 1, 2].map((product) => ({ product, counted: quantity(product, 30) })),
+}));
+
+/** Orders of the web shop, and what became of them: nothing yet, sent, cancelled. */
+export const orders = [
+  orderOf('WEB-2201', [0, 1], undefined),
+  orderOf('WEB-2202', [2], 'inventory.fulfil'),
+  orderOf('WEB-2203', [0], 'inventory.release'),
+];
+
+function orderOf(
+  reference: string,
+  ordered: readonly number[],
+  end: 'inventory.fulfil' | 'inventory.release' | undefined,
+) {
+  const lines = ordered.map((product) => ({ product, quantity: quantity(product, 4) }));
+  return { reference, location: 0, lines, end };
+}
+
 /** The places of each location, in so many parts. */
 function perLocation(parts: number, partOf: (place: Place) => number) {
   return locations.flatMap((_, location) =>

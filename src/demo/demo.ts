@@ -25,13 +25,68 @@ export interface Demo {
 
 /** The part of a service that writes. */
 interface Writes {
-  performAsOperator(merchant: string, type: OperationType, body: JsonObject): Promise<WriteAnswer>;
+  performAsOperator(
+    merchant: string,
+    type: OperationType,
+    body: JsonObject,
+    options?: { readonly id: string },
+  ): Promise<WriteAnswer>;
 }
 
 const tokenLifeSeconds = 90 * 86_400;
 
 /** All at once, a busy machine refused some of them as too much work, and the start failed. */
 const atOnceMax = 32;
+
+const idOf = (made: readonly WriteAnswer[], n: number) => made[n]?.resourceId ?? '';
+
+type Made = Readonly<Record<'locations' | 'products', readonly WriteAnswer[]>>;
+
+/** Counts one after the other. Returns how much has moved. */
+async function countShelves(
+  service: Writes,
+  merchant: string,
+  { locations, products }: Made,
+): Promise<number> {
+  let movements = 0;
+  for (const { location, lines, ...rest } of shop.counts) {
+    const { data } = await service.performAsOperator(merchant, 'inventory.count', {
+      ...rest,
+      location_id: idOf(locations, location),
+      lines: lines.map(({ product, counted }) => ({
+        product_id: idOf(products, product),
+        counted_quantity: counted,
+      })),
+    });
+    const found = (data as { lines: readonly { movement_id: string | null }[] }).lines;
+    movements += found.filter(({ movement_id }) => movement_id !== null).length;
+  }
+  return movements;
+}
+
+/** Reserves what was ordered, and ends what was sent or cancelled. Returns how much has moved. */
+async function takeOrders(
+  service: Writes,
+  merchant: string,
+  { locations, products }: Made,
+): Promise<number> {
+  let movements = 0;
+  for (const { location, lines, end, reference } of shop.orders) {
+    const { resourceId: id } = await service.performAsOperator(merchant, 'inventory.reserve', {
+      location_id: idOf(locations, location),
+      reference,
+      lines: lines.map(({ product, quantity }) => ({
+        product_id: idOf(products, product),
+        quantity,
+      })),
+    });
+    if (end === undefined) continue;
+    const body = end === 'inventory.fulfil' ? { reason: 'sale' } : { note: 'Cancelled' };
+    const { data } = await service.performAsOperator(merchant, end, body, { id });
+    movements += (data as { movement_ids: readonly string[] }).movement_ids.length;
+  }
+  return movements;
+}
 
 /** Makes a new demo merchant, also in a database that has merchants. */
 export async function createDemo(service: Writes, access: Connections): Promise<Demo> {
@@ -48,7 +103,6 @@ export async function createDemo(service: Writes, access: Connections): Promise<
   const locations = await write('locations.create', shop.locations);
   const products = await write('products.create', shop.products);
   const customers = await write('customers.create', shop.customers);
-  const idOf = (made: readonly WriteAnswer[], n: number) => made[n]?.resourceId ?? '';
   const opening = shop.opening.map(({ product, location, ...rest }) => ({
     ...rest,
     product_id: idOf(products, product),
@@ -71,6 +125,8 @@ export async function createDemo(service: Writes, access: Connections): Promise<
       (from === undefined ? 0 : 1) + (to === undefined ? 0 : 1);
     for (const one of step) movements += sidesOf(one) * one.lines.length;
   }
+  movements += await countShelves(service, merchant.id, { locations, products });
+  movements += await takeOrders(service, merchant.id, { locations, products });
   const { credential, token } = await createCredential(access, {
     merchant: merchant.id,
     name: 'demo',
