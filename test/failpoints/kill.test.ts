@@ -45,7 +45,7 @@ const always = [adjustment, create]
   .flatMap((kind) => pointsOf(first(kind)))
   .filter(({ exchange }) => exchange === 'commit');
 const others = kinds.flatMap((kind) => [first(kind), repeated(kind)]).flatMap(pointsOf);
-const chosen = [...sampleOf(always, 2), ...sampleOf(others, 2)];
+const chosen = [...sampleOf(always, 2), ...sampleOf(others, 2, 100)];
 
 test(`a service killed at any moment of a write leaves all of it or nothing (${extentName})`, {
   timeout,

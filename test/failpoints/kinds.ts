@@ -4,6 +4,7 @@
 // own, where it may be missing; a product with all of its levels.
 
 import { newKey } from '../kit/api.ts';
+import { seed } from '../kit/extent.ts';
 import type { Given } from '../kit/given.ts';
 
 /** One logical write: whoever sends it, sends this. */
@@ -239,7 +240,8 @@ const count = kindOf({
 export const isSentWithCommit = (exchange: string): boolean =>
   ['commit', 'lock_journals'].includes(exchange) || exchange.startsWith('bind_keys');
 
+/** Four, and of those that are much like them another one each time: all take too long. */
 export const kinds: readonly Kind[] = [
-  ...[adjustment, create, changeOfCustomer, changeOfProduct, upsertOfNew, upsertOfProduct],
-  ...[receipt, count],
+  ...[adjustment, create, changeOfCustomer, changeOfProduct],
+  ...[upsertOfNew, upsertOfProduct, receipt, count].filter((_, index) => index === seed % 4),
 ];

@@ -32,9 +32,17 @@ export function numbersTo(last: number, count: number): number[] {
 
 let draws = 0;
 
-/** All of these, or so many of them; each call draws others. Call it before any test runs. */
-export function sampleOf<Item>(items: readonly Item[], count: number): Item[] {
-  if (isProof || items.length <= count) return [...items];
+/**
+ * So many of these; in a proof all, or `proof` of them. Each call draws others. Call it before any
+ * test runs.
+ */
+export function sampleOf<Item>(
+  items: readonly Item[],
+  sample: number,
+  proof: number = items.length,
+): Item[] {
+  const count = extent(sample, proof);
+  if (items.length <= count) return [...items];
   draws += 1;
   const some = fc.shuffledSubarray([...items], { minLength: count, maxLength: count });
   return fc.sample(some, { seed: seed + draws, numRuns: 1 })[0] ?? [];
