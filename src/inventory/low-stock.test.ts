@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, type Api, newKey } from '../../test/kit/api.ts';
+import { later, passed } from '../../test/kit/database-clock.ts';
 import { type Environment, startEnvironment } from '../../test/kit/environment.ts';
 import { ledgerDifferences } from '../../test/kit/ledger.ts';
 
@@ -94,21 +95,6 @@ const quantities = async (answer: Answer, as = api) =>
   (await lowsOf(answer, as)).map(({ available_quantity, low_stock_at }) => [
     ...[available_quantity, low_stock_at],
   ]);
-
-/** So many milliseconds from now, by the clock of the database. */
-async function later(milliseconds: number): Promise<string> {
-  const [row] = await service.db.sql<{ time: Date }>(
-    "select clock_timestamp() + $1 * interval '1 millisecond' as time",
-    [milliseconds],
-  );
-  return row?.time.toISOString() ?? '';
-}
-
-const passed = (time: string) =>
-  service.db.sql(
-    'select pg_sleep(greatest(0, extract(epoch from $1::timestamptz - clock_timestamp())))',
-    [time],
-  );
 
 describe('a level is told to be low', () => {
   test('by the write that takes it from above what is low to that or below, only', async () => {
@@ -227,11 +213,11 @@ describe('a level is told to be low', () => {
   test('again by a sale behind an expiry, which tells nothing itself', async () => {
     const id = await product('5');
     await receive({ [id]: '10' });
-    const time = await later(700);
+    const time = await later(service.db, 700);
     const aside = await reserve({ [id]: '6' }, time);
     expect(await quantities(aside)).toEqual([['4', '5']]);
     expect(await quantities(await sell({ [id]: '1' }))).toEqual([]);
-    await passed(time);
+    await passed(service.db, time);
     // Nothing has swept it.
     expect(await quantities(await sell({ [id]: '4' }))).toEqual([['5', '5']]);
     const { id: left } = aside.body.data;
@@ -396,11 +382,11 @@ describe('levels of which little is available', () => {
     const id = await product('5');
     await receive({ [id]: '10' }, place);
     expect(await listed(place)).toEqual([]);
-    const expires_at = await later(700);
+    const expires_at = await later(service.db, 700);
     const aside = { location_id: place, expires_at, lines: linesOf({ [id]: '5' }) };
     await done(api.post('/inventory/reservations', aside));
     expect(await listed(place)).toEqual([id]);
-    await passed(expires_at);
+    await passed(service.db, expires_at);
     expect(await listed(place)).toEqual([]);
     await setLow(id, '10');
     expect(await listed(place)).toEqual([id]);

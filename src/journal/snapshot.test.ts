@@ -3,6 +3,7 @@
 
 import { expect, test } from 'vitest';
 import { newKey } from '../../test/kit/api.ts';
+import { blocksOf } from '../../test/kit/blocks.ts';
 import { withoutLimits } from '../../test/kit/database.ts';
 import { startEnvironment } from '../../test/kit/environment.ts';
 import { extent, timeout } from '../../test/kit/extent.ts';
@@ -28,19 +29,11 @@ test(`${writes} writes under an open snapshot leave the journal's end as near`, 
     const done = body.data.results.filter(({ status }: { status: number }) => status === 201);
     expect(done).toHaveLength(limits.batchItemsMax);
   };
-  const session = await db.session();
-  /** The blocks that a batch reads for its place in the journal. */
+  /** What a batch reads for its place in the journal. */
   const blocks = async (): Promise<number> => {
-    let sum = 0;
-    for (const text of [lockJournals.text, journalEnds]) {
-      const records = JSON.stringify([{ merchant_id: merchant }]);
-      const { rows } = await session.query(`explain (analyze, buffers, format json) ${text}`, [
-        records,
-      ]);
-      const { Plan: plan } = rows[0]['QUERY PLAN'][0];
-      sum += plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
-    }
-    return sum;
+    const values = [JSON.stringify([{ merchant_id: merchant }])];
+    const end = { name: 'journal_ends', text: journalEnds, values };
+    return (await blocksOf(db, { ...lockJournals, values })) + (await blocksOf(db, end));
   };
   const snapshot = await db.session();
   await snapshot.query('begin isolation level repeatable read');
@@ -48,8 +41,8 @@ test(`${writes} writes under an open snapshot leave the journal's end as near`, 
   await write();
   const before = await blocks();
   for (let done = limits.batchItemsMax; done < writes; done += limits.batchItemsMax) await write();
-  const [end] = (await session.query('select max(position)::int as last from operations')).rows;
-  expect(end.last).toBe(writes);
+  const [end] = await db.sql('select max(position)::int as last from operations');
+  expect(end?.last).toBe(writes);
   // A level more of an index of operations, of each of the two that are walked.
   expect(await blocks()).toBeLessThanOrEqual(before + 4);
   await snapshot.query('rollback');

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { served } from '../../test/kit/again.ts';
 import { type Answer, type Api, newKey } from '../../test/kit/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../test/kit/database.ts';
+import { later, passed } from '../../test/kit/database-clock.ts';
 import { extent } from '../../test/kit/extent.ts';
 import { Given } from '../../test/kit/given.ts';
 import { ledgerDifferences } from '../../test/kit/ledger.ts';
@@ -79,19 +80,6 @@ const bodyOf = (command: 'release' | 'fulfil') => (command === 'fulfil' ? { reas
 const end = (api: Api, id: string, command: 'release' | 'fulfil', key = newKey()) =>
   write(api, `/inventory/reservations/${id}/${command}`, bodyOf(command), key);
 
-async function later(milliseconds: number): Promise<string> {
-  const [row] = await db.sql<{ time: Date }>(
-    "select clock_timestamp() + $1 * interval '1 millisecond' as time",
-    [milliseconds],
-  );
-  return row?.time.toISOString() ?? '';
-}
-
-const passed = (time: string) =>
-  db.sql('select pg_sleep(greatest(0, extract(epoch from $1::timestamptz - clock_timestamp())))', [
-    time,
-  ]);
-
 const statuses = (answers: readonly Answer[]) => answers.map(({ status }) => status).sort();
 
 async function inTurns<T>(items: readonly T[], size: number, work: (one: T) => Promise<unknown>) {
@@ -125,15 +113,15 @@ describe('on two nodes', () => {
 
   test('of release, fulfil and the sweep exactly one ends it', { timeout: 120_000 }, async () => {
     const products = await stocked(30, '5');
-    const expires_at = await later(4_000);
+    const expires_at = await later(db, 4_000);
     const made = await Promise.all(products.map((one, n) => reserve(on(n), one, { expires_at })));
     expect(new Set(statuses(made))).toEqual(new Set([201]));
     const ids = made.map(({ body }) => body.data.id as string);
-    await passed(expires_at.replace(/\.\d+Z/, '.000Z'));
+    await passed(db, expires_at.replace(/\.\d+Z/, '.000Z'));
     const rivals = await Promise.all(
       ids.flatMap((id, n) => [end(on(n), id, 'release'), end(on(n + 1), id, 'fulfil')]),
     );
-    await passed(await later(2_500));
+    await passed(db, await later(db, 2_500));
     const rows = await db.sql<{ status: string; ended: number }>(
       `select r.status, (select count(*)::int from operations o where o.merchant_id = r.merchant_id
          and o.resource_id = r.id and o.type <> 'inventory.reserve') as ended
@@ -149,20 +137,20 @@ describe('on two nodes', () => {
 
   test('a reservation ends at its moment, whatever the clocks of the nodes say', async () => {
     const [flour = ''] = await stocked(1, '1');
-    const expires_at = await later(1_500);
+    const expires_at = await later(db, 1_500);
     const answer = await reserve(on(0), flour, { expires_at });
     for (const api of apis) {
       const path = `/inventory/reservations/${answer.body.data.id}`;
       expect((await api.get(path)).body.data.status).toBe('active');
       expect((await reserve(api, flour)).code).toBe('insufficient_quantity');
     }
-    await passed(expires_at);
+    await passed(db, expires_at);
     expect((await reserve(on(1), flour)).status).toBe(201);
     const [salt = ''] = await stocked(1, '2');
     for (const api of apis) {
-      const near = { expires_at: await later(60_000) };
+      const near = { expires_at: await later(db, 60_000) };
       expect((await reserve(api, salt, near)).status).toBe(201);
-      expect((await reserve(api, salt, { expires_at: await later(-60_000) })).status).toBe(422);
+      expect((await reserve(api, salt, { expires_at: await later(db, -60_000) })).status).toBe(422);
     }
   });
 });

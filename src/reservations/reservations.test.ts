@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, type Api, newKey } from '../../test/kit/api.ts';
+import { later, passed } from '../../test/kit/database-clock.ts';
 import { type Environment, startEnvironment } from '../../test/kit/environment.ts';
 import { ledgerDifferences } from '../../test/kit/ledger.ts';
 
@@ -61,22 +62,6 @@ async function shares(product: string, as = api): Promise<[string, string, strin
 const product = (precision = 0) => service.given.product(merchant, { precision });
 const detailsOf = (answer: Answer) =>
   answer.body.error.details.map((one: { field: string; code: string }) => [one.field, one.code]);
-
-/** So many milliseconds from now, by the clock of the database. */
-async function later(milliseconds: number): Promise<string> {
-  const [row] = await service.db.sql<{ time: Date }>(
-    "select clock_timestamp() + $1 * interval '1 millisecond' as time",
-    [milliseconds],
-  );
-  return row?.time.toISOString() ?? '';
-}
-
-/** Until the clock of the database has passed a time. */
-const passed = (time: string) =>
-  service.db.sql(
-    'select pg_sleep(greatest(0, extract(epoch from $1::timestamptz - clock_timestamp())))',
-    [time],
-  );
 
 const feedBehind = async ({ position, journal }: { position: string; journal: string }) =>
   (await api.get(`/events?after_position=${BigInt(position) - 1n}&journal=${journal}`)).body.data;
@@ -279,11 +264,11 @@ describe('one that expires', () => {
   test('counts no more from its moment on, though nothing sweeps', async () => {
     const flour = await product();
     await receive([flour, '10']);
-    const expires_at = await later(600);
+    const expires_at = await later(service.db, 600);
     const { id } = (await reserve([[flour, '8']], { expires_at })).body.data;
     expect(await shares(flour)).toEqual(['10', '8', '2']);
     expect((await reserve([[flour, '3']])).code).toBe('insufficient_quantity');
-    await passed(expires_at);
+    await passed(service.db, expires_at);
     expect(await shares(flour)).toEqual(['10', '0', '10']);
     const path = `/inventory/reservations/${id}`;
     const shown = (await api.get(path)).body.data;
@@ -313,7 +298,7 @@ describe('one that expires', () => {
   test('is told by the sweep, once, by however many nodes', async () => {
     const flour = await product();
     await receive([flour, '10']);
-    const expires_at = await later(300);
+    const expires_at = await later(service.db, 300);
     const made = (await reserve([[flour, '8']], { expires_at })).body;
     const errors: unknown[] = [];
     const sweeps = [1, 2].map(() => service.service.sweep((error) => errors.push(error)));
@@ -339,10 +324,10 @@ describe('one that expires', () => {
     await receive([flour, '10']);
     const day = 86_400_000;
     for (const [time, status] of [
-      [await later(-1), 422],
+      [await later(service.db, -1), 422],
       ['2020-01-01T00:00:00Z', 422],
-      [await later(90 * day + 60_000), 422],
-      [await later(90 * day - 60_000), 201],
+      [await later(service.db, 90 * day + 60_000), 422],
+      [await later(service.db, 90 * day - 60_000), 201],
     ] as const) {
       const key = newKey();
       const ask = () => reserve([[flour, '1']], { expires_at: time }, api, key);
@@ -359,7 +344,7 @@ describe('one that expires', () => {
     await receive([flour, '10']);
     const key = newKey();
     const ask = (expires_at: string) => reserve([[flour, '1']], { expires_at }, api, key);
-    const time = (await later(3_600_000)).replace(/\.\d+Z/, '.000Z');
+    const time = (await later(service.db, 3_600_000)).replace(/\.\d+Z/, '.000Z');
     const first = await ask(time);
     const elsewhere = new Date(Date.parse(time) + 7_200_000).toISOString().replace('Z', '+02:00');
     expect((await ask(elsewhere)).body.data).toEqual(first.body.data);
