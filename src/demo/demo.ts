@@ -40,6 +40,11 @@ const atOnceMax = 32;
 
 const idOf = (made: readonly WriteAnswer[], n: number) => made[n]?.resourceId ?? '';
 
+const linesOf = (
+  products: readonly WriteAnswer[],
+  lines: readonly { readonly product: number; readonly quantity: string }[],
+) => lines.map(({ product, quantity }) => ({ product_id: idOf(products, product), quantity }));
+
 type Made = Readonly<Record<'locations' | 'products', readonly WriteAnswer[]>>;
 
 /** Counts one after the other. Returns how much has moved. */
@@ -75,10 +80,7 @@ async function takeOrders(
     const { resourceId: id } = await service.performAsOperator(merchant, 'inventory.reserve', {
       location_id: idOf(locations, location),
       reference,
-      lines: lines.map(({ product, quantity }) => ({
-        product_id: idOf(products, product),
-        quantity,
-      })),
+      lines: linesOf(products, lines),
     });
     if (end === undefined) continue;
     const body = end === 'inventory.fulfil' ? { reason: 'sale' } : { note: 'Cancelled' };
@@ -115,10 +117,7 @@ export async function createDemo(service: Writes, access: Connections): Promise<
       ...rest,
       from_location_id: from === undefined ? null : idOf(locations, from),
       to_location_id: to === undefined ? null : idOf(locations, to),
-      lines: lines.map(({ product, quantity }) => ({
-        product_id: idOf(products, product),
-        quantity,
-      })),
+      lines: linesOf(products, lines),
     }));
     await write('inventory.transfer', bodies);
     const sidesOf = ({ from, to }: (typeof step)[number]) =>

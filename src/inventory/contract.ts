@@ -136,8 +136,11 @@ export const outsideReasons = [
   ...(['sale', 'return', 'receipt', 'damage', 'loss', 'production', 'other'] as const),
 ] as const;
 
-/** Of what leaves to the outside. */
+/** Of what leaves to the outside, and of what comes from there. Some may do either. */
 export const leavingReasons = outsideReasons.filter((reason) => reason !== 'receipt');
+export const comingReasons = outsideReasons.filter(
+  (reason) => !['sale', 'damage', 'loss'].includes(reason),
+);
 
 /** Of what goes from one location to another, or comes from the outside, or leaves. */
 export const transferReasons = ['transfer', ...outsideReasons] as const;

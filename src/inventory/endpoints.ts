@@ -147,12 +147,13 @@ async function lowLevels(
 ): Promise<Page<DataOf<typeof contract.listLevels>>> {
   const { product_id: products, updated_after: updatedAfter } = query;
   const filter = { merchant, location, products, updatedAfter, after: page.after };
-  const [answer] = await reader.query(listLowLevels({ ...filter, limit: fetchSize(page) }));
-  if (answer === undefined) throw new Error('a page has no row');
-  const { looked_to, ...columns } = answer;
-  const rows = read.countedRows<read.ListedLevel>([columns], (row) => row.product_id);
-  const { items, next } = takePage(rows, page, (row) => row.product_id, presentLevel);
-  return { items, next: next ?? looked_to ?? undefined };
+  const answer = await reader.query(listLowLevels({ ...filter, limit: fetchSize(page) }));
+  return read.takeLooked<read.ListedLevel, DataOf<typeof contract.listLevels>>(
+    answer,
+    page,
+    (row) => row.product_id,
+    presentLevel,
+  );
 }
 
 const listProductLevels: CollectionEndpoint<typeof contract.listProductLevels> = {

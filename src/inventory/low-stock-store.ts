@@ -5,20 +5,22 @@ import { byColumn } from '../contract/columns.ts';
 import { lookupId } from '../core/id.ts';
 import { limits } from '../core/limits.ts';
 import type { Statement } from '../core/statement.ts';
-import { countsBy, type LevelFilter, type LevelPage, levelNames, now } from './read-store.ts';
+import {
+  countsBy,
+  type LevelFilter,
+  type LevelPage,
+  type LookedTo,
+  levelNames,
+  now,
+} from './read-store.ts';
 import { reservedNow } from './store.ts';
-
-type LowLevelPage = LevelPage & {
-  /** The last product that was looked at, when the page ends there. */
-  readonly looked_to: string | null;
-};
 
 /**
  * The same as in `listLevels`, and a page looks at so many products at most: where the look ends is
  * sought only when the page is not full. With products it is planned anew: one plan for any took
  * their merchant for a small one, and walked along all its products by their SKUs.
  */
-export function listLowLevels(filter: LevelFilter): Statement<LowLevelPage> {
+export function listLowLevels(filter: LevelFilter): Statement<LevelPage & LookedTo> {
   const { merchant, location, products, updatedAfter, after, limit } = filter;
   const some = products !== undefined;
   const walked = `from products p

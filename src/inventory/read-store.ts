@@ -2,6 +2,7 @@
 // key, so that a page costs its own length wherever it lies.
 
 import { type ByColumn, byColumn, rowsOf } from '../contract/columns.ts';
+import { type Page, type PageRequest, takePage } from '../contract/page.ts';
 import { lookupId } from '../core/id.ts';
 import type { GrantedLocationId, MerchantId } from '../core/principal.ts';
 import type { Statement } from '../core/statement.ts';
@@ -62,6 +63,11 @@ export interface PageCounts {
   readonly counts: Readonly<Record<string, readonly [at: string, by: string]>> | null;
 }
 
+/** The cursor of what was looked at last, when the page ends there. */
+export interface LookedTo {
+  readonly looked_to: string | null;
+}
+
 export type LevelPage = ByColumn<ListedLevel> & PageCounts;
 
 /**
@@ -85,6 +91,22 @@ export function countedRows<Row extends object>(
     const counted_at = at === undefined ? null : new Date(at).toISOString();
     return Object.assign(row, { counted_at, counted_by: by ?? null });
   });
+}
+
+/** A page of products with who counted each last, which may end where its statement looked to. */
+export function takeLooked<Row extends { readonly product_id: string }, Item>(
+  answer: readonly (ByColumn<Row> & PageCounts & LookedTo)[],
+  page: PageRequest,
+  key: (row: Row) => string,
+  present: (row: Row & LastCount) => Item,
+): Page<Item> {
+  const [first] = answer;
+  if (first === undefined) throw new Error('a page has no row');
+  const { looked_to, ...columns } = first;
+  const counted = [columns as unknown as ByColumn<Row> & PageCounts];
+  const rows = countedRows<Row>(counted, (row) => row.product_id);
+  const { items, next } = takePage(rows, page, key, present);
+  return { items, next: next ?? looked_to ?? undefined };
 }
 
 /** Movements by ID, each with its current level: what a replay shows. */

@@ -7,9 +7,10 @@ import { searchQuery } from '../contract/format.ts';
 import { limits } from '../core/limits.ts';
 import type { GrantedLocationId, MerchantId } from '../core/principal.ts';
 import type { Statement } from '../core/statement.ts';
-import { countsBy, now, type PageCounts } from '../inventory/read-store.ts';
+import { countsBy, type LookedTo, now, type PageCounts } from '../inventory/read-store.ts';
 import {
   filtersOf,
+  levelOf,
   type ReservedRow,
   reservedOf,
   type StockKey,
@@ -28,11 +29,9 @@ export interface QuantityWalk {
 }
 
 /** A page, and what else it came to. */
-export interface QuantityPage extends ByColumn<ReservedRow>, PageCounts {
+export interface QuantityPage extends ByColumn<ReservedRow>, PageCounts, LookedTo {
   /** There is more to sort than may be; no row is shown. */
   readonly is_too_large: boolean;
-  /** The product of quantity 0 that was looked at last, when the page ends there. */
-  readonly looked_to: string | null;
 }
 
 const max = limits.stockSortedMax;
@@ -69,12 +68,6 @@ export function listByQuantity(walk: QuantityWalk): Statement<QuantityPage> {
 const columns = `r.merchant_id, r.status, r.id, r.name, r.sku, r.barcode, r.unit_code,
   r.unit_precision, r.low_stock_at`;
 
-/** The level of a product, if it has moved there. */
-const levelOfProduct = `(
-  select v.quantity, v.updated_at from inventory_levels v
-  where v.merchant_id = $1 and v.product_id = r.id and v.location_id = $3
-  limit 1)`;
-
 /**
  * First what is not there: products in the order of their IDs, those that never moved among them.
  * They are sought as rows behind a row, whatever the planner believes of a merchant. Behind them
@@ -90,7 +83,7 @@ const rowsOfLocation = (limit: number) => `
       select ${columns}, 0::numeric as quantity, v.updated_at from (
         select * from (${productsBehind} limit ${max}) r
         where r.merchant_id = $1 and r.status = $2) r
-      left join lateral ${levelOfProduct} v on true
+      left join lateral (${levelOf('true')}) v on true
       where $4::numeric = 0 and not (select is_too_large from size)
         and coalesce(v.quantity, 0) = 0 and r.inventory_tracked
       order by r.merchant_id, r.status, r.id limit ${limit}),
@@ -98,7 +91,7 @@ const rowsOfLocation = (limit: number) => `
       select case when $4::numeric = 0 and not (select is_too_large from size)
           and (select count(*) from absent) < ${limit}
         then (
-          select id from (${productsBehind} offset ${max - 1} limit 1) r
+          select id || '.0' from (${productsBehind} offset ${max - 1} limit 1) r
           where r.merchant_id = $1 and r.status = $2) end as looked_to),
     present as materialized (
       select ${columns}, h.quantity, h.updated_at from (
@@ -120,7 +113,7 @@ const productsBehind = `
 
 /** What a filter finds is sorted as a whole, those that never moved among the zeros. */
 function rowsOfFilter(walk: QuantityWalk): string {
-  const { ofProduct, ofLevel } = filtersOf(walk, '$6');
+  const { ofProduct, ofLevel } = filtersOf(walk, '$6', 'v.quantity');
   return `
     found as materialized (
       select ${columns} from products r
@@ -131,7 +124,7 @@ function rowsOfFilter(walk: QuantityWalk): string {
     shown as (
       select * from (
         select r.*, coalesce(v.quantity, 0) as quantity, v.updated_at from found r
-        left join lateral ${levelOfProduct} v on true
+        left join lateral (${levelOf('true')}) v on true
         where ${ofLevel}) r
       where (r.quantity, r.id) > ($4::numeric, $5))`;
 }

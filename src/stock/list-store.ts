@@ -8,7 +8,7 @@ import type { GrantedLocationId, MerchantId } from '../core/principal.ts';
 import type { Statement } from '../core/statement.ts';
 import type { SeenJournal } from '../inventory/as-of.ts';
 import { momentAt, movementAtMoment } from '../inventory/as-of-store.ts';
-import { countsBy, now, type PageCounts } from '../inventory/read-store.ts';
+import { countsBy, type LookedTo, now, type PageCounts } from '../inventory/read-store.ts';
 import { reservedNow } from '../inventory/store.ts';
 
 /** What lists are sorted by, then by ID: each is a column of an index. No SKU comes last. */
@@ -62,7 +62,7 @@ export interface StockWalk {
 }
 
 /** The level of each product that was found, if it has moved there. */
-const levelOf = (condition: string) => `
+export const levelOf = (condition: string) => `
   select v.merchant_id, v.product_id, v.location_id, v.quantity, v.updated_at
   from inventory_levels v
   where v.merchant_id = $1 and v.product_id = r.id and v.location_id = $3 and ${condition}
@@ -80,11 +80,6 @@ const valuesOf = (walk: StockWalk) => [
 ];
 
 const wordsOf = ({ q }: StockWalk) => (q === undefined ? [] : [searchQuery(q)]);
-
-/** Where the search for words ended before the page was full: the cursor of what was seen last. */
-interface LookedTo {
-  readonly looked_to: string | null;
-}
 
 export function listStock(
   walk: StockWalk,
@@ -143,19 +138,20 @@ export const reservedOf = (row: string) => `
       a (merchant_id, product_id, location_id)) end`;
 
 /**
- * What is said of products alone, and then of what is there of each: it has run out. What never
- * moved is not there. `words`: their parameter.
+ * What is said of products alone, and then of what is there of each: it has run out. `words`: their
+ * parameter; `quantity`: an expression for what is on hand, null when it never moved.
  */
-export const filtersOf = ({ q, isLow }: Pick<StockWalk, 'q' | 'isLow'>, words: string) => ({
+export const filtersOf = (
+  { q, isLow }: Pick<StockWalk, 'q' | 'isLow'>,
+  words: string,
+  quantity: string,
+) => ({
   ofProduct: [
     ...(q === undefined ? [] : [`r.search @@ ${words}::tsquery`]),
     ...(isLow ? [`r.low_stock_at is not null and r.status = 'active'`] : []),
   ].reduce((all, one) => `${all} and ${one}`, 'r.inventory_tracked'),
   ofLevel: isLow
-    ? `coalesce((
-        select v.quantity from inventory_levels v
-        where v.merchant_id = $1 and v.product_id = r.id and v.location_id = $3
-        limit 1), 0) - coalesce((${reservedOf('r')})::numeric, 0) <= r.low_stock_at`
+    ? `coalesce(${quantity}, 0) - coalesce((${reservedOf('r')})::numeric, 0) <= r.low_stock_at`
     : 'true',
 });
 
@@ -191,7 +187,8 @@ const walked = ({ sort }: StockWalk, condition: string, looks: number) => `
 function foundBy(walk: StockWalk, words: string): string {
   const key = sortKeys[walk.sort];
   const { limit } = walk;
-  const { ofProduct, ofLevel } = filtersOf(walk, words);
+  const onHand = `(select quantity from (${levelOf('true')}) v)`;
+  const { ofProduct, ofLevel } = filtersOf(walk, words, onHand);
   const [looks, max] = [limits.levelsLookedAtMax, limits.stockSortedMax];
   return `
     near as materialized (

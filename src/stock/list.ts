@@ -2,7 +2,7 @@
 
 import type { DataOf, QueryOf } from '../contract/contract.ts';
 import type { CollectionEndpoint } from '../contract/endpoint.ts';
-import { fetchSize, type Page, type PageRequest, takePage } from '../contract/page.ts';
+import { fetchSize, type Page, type PageRequest } from '../contract/page.ts';
 import { canonicalQuantity } from '../core/decimal.ts';
 import { limits } from '../core/limits.ts';
 import { type Detail, Problem } from '../core/problem.ts';
@@ -10,10 +10,16 @@ import type { Reader } from '../core/statement.ts';
 import { isAsOf, momentFaults, pageAsOf, requireJournal } from '../inventory/as-of.ts';
 import { shareOf } from '../inventory/endpoints.ts';
 import type { LastCount } from '../inventory/ledger.ts';
-import { countedRows } from '../inventory/read-store.ts';
+import { takeLooked } from '../inventory/read-store.ts';
 import { listByQuantity, type QuantityWalk } from './by-quantity-store.ts';
 import { listStock as contract } from './contract.ts';
-import { listStock, listStockAsOf, type StockKey, type StockRow } from './list-store.ts';
+import {
+  listStock,
+  listStockAsOf,
+  type ReservedRow,
+  type StockKey,
+  type StockRow,
+} from './list-store.ts';
 
 type Query = QueryOf<typeof contract>;
 type Item = DataOf<typeof contract>;
@@ -41,12 +47,8 @@ export const stockEndpoint: CollectionEndpoint<typeof contract> = {
     await requireJournal(reader, merchant, query);
     const after = keyOf(page.after);
     if (sort === 'quantity') return pageByQuantity(reader, { ...walk, after }, page, present);
-    const [answer] = await reader.query(listStock({ ...walk, sort, after }));
-    if (answer === undefined) throw new Error('the page has no row');
-    const { looked_to, ...columns } = answer;
-    const rows = countedRows([columns], (row: StockRow) => row.product_id);
-    const { items, next } = takePage(rows, page, cursorOf, present);
-    return { items, next: next ?? looked_to ?? undefined };
+    const answer = await reader.query(listStock({ ...walk, sort, after }));
+    return takeLooked<ReservedRow, Item>(answer, page, cursorOf, present);
   },
 };
 
@@ -66,7 +68,7 @@ async function pageByQuantity(
 ): Promise<Page<Item>> {
   const [answer] = await reader.query(listByQuantity(walk));
   if (answer === undefined) throw new Error('the page has no row');
-  const { is_too_large, looked_to, ...columns } = answer;
+  const { is_too_large, ...shown } = answer;
   if (is_too_large) {
     const isFiltered = walk.q !== undefined || walk.isLow;
     const what = isFiltered ? 'products found' : 'levels at the location';
@@ -76,11 +78,7 @@ async function pageByQuantity(
       details: [{ field: 'query.sort', code: 'value_not_allowed', message }],
     });
   }
-  const rows = countedRows([columns], (row: StockRow) => row.product_id);
-  const { items, next } = takePage(rows, page, cursorOf, present);
-  // Behind it quantities of 0 go on.
-  const end = looked_to === null ? undefined : `${looked_to}.0`;
-  return { items, next: next ?? end };
+  return takeLooked<ReservedRow, Item>([shown], page, cursorOf, present);
 }
 
 const cursorOf = ({ product_id, key }: StockRow) => `${product_id}.${key}`;

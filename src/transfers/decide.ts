@@ -6,6 +6,7 @@ import { add, isLess, isTooLarge, type Quantity, subtract, zero } from '../core/
 import { mintId } from '../core/id.ts';
 import { limits } from '../core/limits.ts';
 import type { Detail } from '../core/problem.ts';
+import { comingReasons, leavingReasons } from '../inventory/contract.ts';
 import {
   availableOf,
   insufficient,
@@ -62,22 +63,21 @@ export function pairsOf({ lines, ...body }: Transfer): Pair[] {
   );
 }
 
-/** What a reason says of the direction. A return may come or go back, and `other` be anything. */
+/** What a reason says of the direction. */
 function reasonFault(
   from: string | null,
   to: string | null,
   reason: Transfer['reason'],
 ): string | undefined {
-  const isBetween = from !== null && to !== null;
-  if (isBetween && reason !== 'transfer') return 'must be transfer between two locations';
-  if (!isBetween && reason === 'transfer') {
-    return 'must not be transfer, because one side is the outside';
+  if (from !== null && to !== null) {
+    return reason === 'transfer' ? undefined : 'must be transfer between two locations';
   }
-  if (to !== null && ['sale', 'damage', 'loss'].includes(reason)) {
+  if (reason === 'transfer') return 'must not be transfer, because one side is the outside';
+  if (to !== null && !comingReasons.some((one) => one === reason)) {
     return `must not be ${reason}, because it comes from the outside`;
   }
-  if (from !== null && reason === 'receipt') {
-    return 'must not be receipt, because it leaves to the outside';
+  if (from !== null && !leavingReasons.some((one) => one === reason)) {
+    return `must not be ${reason}, because it leaves to the outside`;
   }
   return undefined;
 }
