@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 // What replaces modules or clocks of the process, or measures its memory, has a process of its own.
@@ -7,7 +8,13 @@ const isolated = ['test/schedules/schedules.test.ts', 'src/operations/queue.test
 // tests would blur what it proves. Of these two one waits for its database and one for its clock.
 const alone = ['test/work.test.ts', 'src/access/rate/limiter.test.ts'];
 
+/** The service's own commands use the client as any program does: by its name. */
+export const clientByName = {
+  '@tallybook/client': fileURLToPath(new URL('sdk/main.ts', import.meta.url)),
+};
+
 export default defineConfig({
+  resolve: { alias: clientByName },
   test: {
     globalSetup: ['test/kit/postgres.ts'],
     testTimeout: 60_000,

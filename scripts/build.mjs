@@ -1,6 +1,6 @@
-// Builds `sdk/dist/`, the client, and `dist/`: the compiled sources, typebox in one file, and the
-// program that draws the documentation page, so that the page needs nothing from outside. That
-// program comes with the linter of the document, and no package depends on it.
+// Builds `sdk/dist/`, the client, and `dist/`: the compiled sources, typebox and the client in one
+// file each, and the program that draws the documentation page, so that the page needs nothing from
+// outside. That program comes with the linter of the document, and no package depends on it.
 
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,34 +16,48 @@ const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin', 'ts
 // What a deleted source left there would be packed.
 rmSync(join(root, 'dist'), { recursive: true, force: true });
 rmSync(join(root, 'sdk', 'dist'), { recursive: true, force: true });
-for (const project of ['tsconfig.build.json', 'sdk/tsconfig.json']) {
+for (const project of ['sdk/tsconfig.json', 'tsconfig.build.json']) {
   execFileSync(process.execPath, [tsc, '-p', join(root, project)], { stdio: 'inherit' });
 }
+
+const bundle = (outfile, options) =>
+  buildSync({
+    // Its comments name files: wherever this is built, and whatever node_modules is linked to.
+    absWorkingDir: root,
+    preserveSymlinks: true,
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    ...options,
+  });
 
 // Every command reads what resources declare, and so loads typebox. Its 373 files took 90 ms of
 // processor time; one file takes 10 (docs/decisions/0018-typebox-is-one-file.md).
 const typebox = join(root, 'dist', 'typebox.js');
-buildSync({
+bundle(typebox, {
   stdin: {
     contents: "export { default } from 'typebox'; export { Check } from 'typebox/value';",
     resolveDir: root,
   },
-  // Its comments name files: wherever this is built, and whatever node_modules is linked to.
-  absWorkingDir: root,
-  preserveSymlinks: true,
-  outfile: typebox,
-  bundle: true,
-  platform: 'node',
-  format: 'esm',
-  target: 'node20',
   banner: { js: `/*\n${readFileSync(join(root, 'node_modules/typebox/license'), 'utf8')}*/` },
 });
+
+// Commands that work over HTTP use the client by its name, as any program does.
+const client = join(root, 'dist', 'client.js');
+bundle(client, { entryPoints: [join(root, 'sdk', 'dist', 'main.js')] });
+
+const bundled = { typebox, 'typebox/value': typebox, '@tallybook/client': client };
+const named = /(?<=(?: from |import\()')(?:typebox(?:\/value)?|@tallybook\/client)(?='\)?;?)/gm;
 for (const path of readdirSync(join(root, 'dist'), { recursive: true })) {
   const file = join(root, 'dist', path);
-  if (!file.endsWith('.js') || file === typebox) continue;
+  if (!file.endsWith('.js') || file === typebox || file === client) continue;
   const text = readFileSync(file, 'utf8');
-  const place = relative(dirname(file), typebox);
-  const changed = text.replace(/(?<= from ')typebox(?:\/value)?(?=';$)/gm, place);
+  const changed = text.replace(named, (name) => {
+    const place = relative(dirname(file), bundled[name]);
+    return place.startsWith('.') ? place : `./${place}`;
+  });
   if (changed !== text) writeFileSync(file, changed);
 }
 

@@ -200,6 +200,10 @@ const noClimbing: Rule = {
 };
 
 /** Packages that only some rooms know, with what belongs to them. */
+const ourClient = packageOf('the client', '@tallybook/client', /^@tallybook\/client$/, [
+  'exchange',
+  'check',
+]);
 const driver = packageOf('the driver', 'pg', /^pg(-|\/|$)/, ['database', 'postgres']);
 const framework = packageOf('the HTTP framework', 'fastify', /^@?fastify(-|\/|$)/, [
   'http',
@@ -260,8 +264,8 @@ const pureCore: Rule = {
 /** Browsers load the client: only what has a file as its subject may know one. */
 const client: Rule = {
   id: 'client-alone',
-  name: 'the client imports nothing but itself, and nothing imports it but tests and measurements',
-  remedy: 'it runs in browsers, and the service runs without it: write what it needs in sdk/',
+  name: 'the client imports nothing but itself, and only tests and measurements import its files',
+  remedy: 'it runs in browsers: write what it needs in sdk/, and use it by its name',
   check(file) {
     const isClient = file.path.startsWith('sdk/') && !file.isTest;
     return importsOf(file).flatMap(({ line, specifier, target }) => {
@@ -288,6 +292,7 @@ const client: Rule = {
 export const importRules: readonly Rule[] = [
   table,
   client,
+  ourClient,
   folderLine,
   noCycles,
   noClimbing,
