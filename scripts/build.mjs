@@ -1,6 +1,7 @@
 // Builds `sdk/dist/`, the client, and `dist/`: the compiled sources, typebox and the client in one
-// file each, and the program that draws the documentation page, so that the page needs nothing from
-// outside. That program comes with the linter of the document, and no package depends on it.
+// file each, the pages of docs/integrate as HTML, and the program that draws the reference, so that
+// it needs nothing from outside. That program comes with the linter of the document, and no package
+// depends on it.
 
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,6 +9,7 @@ import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
+import { Marked } from 'marked';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const require = createRequire(import.meta.url);
@@ -80,3 +82,33 @@ writeFileSync(
   join(root, 'dist', 'http', 'redoc.js'),
   readFileSync(program, 'utf8').replace(logo, `data:image/svg+xml,${encodeURIComponent(word)}`),
 );
+
+// The service shows these pages under /docs, where what else the documents name is not there.
+const documents = join(root, 'docs', 'integrate');
+const pages = readdirSync(documents).filter((name) => name.endsWith('.md'));
+/** As the repository names headings. */
+const anchorOf = (text) =>
+  text
+    .toLowerCase()
+    .replace(/[^\w -]/g, '')
+    .replaceAll(' ', '-');
+const renderer = {
+  heading({ tokens, depth, text }) {
+    return `<h${depth} id="${anchorOf(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+  },
+  link({ href, tokens }) {
+    const text = this.parser.parseInline(tokens);
+    const [, name, anchor = ''] = /^([\w-]*\.md)?(#.*)?$/.exec(href) ?? [];
+    if (/^https?:/.test(href)) return `<a href="${href}">${text}</a>`;
+    if (name === undefined && anchor !== '') return `<a href="${anchor}">${text}</a>`;
+    if (!pages.includes(name)) return text;
+    const page = name === 'README.md' ? '/docs' : `/docs/${name.replace('.md', '')}`;
+    return `<a href="${page}${anchor}">${text}</a>`;
+  },
+};
+const marked = new Marked({ renderer });
+mkdirSync(join(root, 'dist', 'http', 'docs'));
+for (const name of pages.filter((one) => one !== 'README.md' && one !== 'errors.md')) {
+  const html = marked.parse(readFileSync(join(documents, name), 'utf8'));
+  writeFileSync(join(root, 'dist', 'http', 'docs', name.replace('.md', '.html')), html);
+}

@@ -95,7 +95,8 @@ function readMethod(
     ...[...path.matchAll(/\{(\w+)\}/g)].map(([, id]) => `${id}: string`),
     ...(body ? query.map((one) => `${camel(one.name)}: string`) : []),
   ];
-  const isOptional = body === undefined && part?.required?.length === 0;
+  // A change without members is a mistake; all else that needs none may be asked for by name alone.
+  const isOptional = method !== 'patch' && (part?.required ?? []).length === 0;
   if (part) given.push(`${body ? 'body' : 'query'}${isOptional ? '?' : ''}: ${input}`);
   const [, success] = Object.entries(operation.responses).find(([one]) => one < '300') ?? [];
   const { content } = resolve<ResponseObject>(document, success);

@@ -2128,7 +2128,7 @@ export interface Operations {
       /** Let go of a reservation */
       release(
         id: string,
-        body: InventoryReleaseBody,
+        body?: InventoryReleaseBody,
         options?: WriteOptions,
       ): Promise<Result<InventoryReservation, WriteMeta>>;
       /** Take out what a reservation holds */
@@ -2197,7 +2197,7 @@ export interface Operations {
     /** Send a test event */
     test(
       id: string,
-      body: WebhooksTestBody,
+      body?: WebhooksTestBody,
       options?: WriteOptions,
     ): Promise<Result<Webhook, WriteMeta>>;
     /** Deliver again from a position */

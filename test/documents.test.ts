@@ -1,6 +1,7 @@
-// The commands in the documents: each block marked `sh` is run as its reader would run it, line by
-// line, in an empty folder, before a demo merchant. Where a block `text` follows, its lines must be
-// among what was printed. What cannot run here is listed, with what proves it instead.
+// The examples in the documents: each block marked `sh` is run as its reader would run it, line by
+// line, in an empty folder, before a demo merchant; blocks marked `ts` with no command between them
+// are one program. Where a block `text` follows, its lines must be among what was printed. What
+// cannot run here is listed, with what proves it instead.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,6 +12,8 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { makeCertificate, writeCertificate } from './kit/certificates.ts';
+import { type Example, installFor, runExamples } from './kit/example-program.ts';
+import { Browser } from './kit/oauth.ts';
 import { freePort } from './kit/port.ts';
 import { withDatabase } from './kit/postgres.ts';
 import { type ServiceProcess, serveProcess } from './kit/process.ts';
@@ -21,6 +24,8 @@ const data = join(folder, 'data');
 let service: ServiceProcess;
 let servePort: number;
 let metricsPort: number;
+/** Where a reader's own program listens. */
+let ownPort: number;
 /** What a reader knows from the start: a customer of the demo, and what `serve` printed. */
 let known: string;
 
@@ -28,9 +33,12 @@ beforeAll(async () => {
   for (const name of ['backups', 'etc', 'here']) mkdirSync(join(folder, name));
   const files = { cert: join(folder, 'etc/fullchain.pem'), key: join(folder, 'etc/key.pem') };
   writeCertificate(makeCertificate(), files);
-  service = await serveProcess(['--demo', '--data', data]);
+  installFor(join(folder, 'here'));
+  const own = { TALLYBOOK_WEBHOOK_ALLOW: '127.0.0.1' };
+  service = await serveProcess(['--demo', '--data', data], own);
   servePort = await freePort();
   metricsPort = await freePort();
+  ownPort = await freePort();
   const { api, greeting } = service;
   const page = await api.get('/customers?limit=1', { token: greeting.token ?? '' });
   known = JSON.stringify([page.body, greeting]);
@@ -134,6 +142,17 @@ class Reader {
     return output();
   }
 
+  /** One program of several blocks. The person who uses it consents to what it asks for. */
+  async runProgram(examples: readonly Example[]): Promise<void> {
+    const pasted = examples.map((one) => ({ ...one, code: this.#pasted(one.code) }));
+    let asked: Promise<void> | undefined;
+    this.printed += await runExamples(join(folder, 'here'), pasted, expectLines, (output) => {
+      const [, url] = /Open (\S+)\n/.exec(output) ?? [];
+      if (url !== undefined) asked ??= consent(url);
+    });
+    await asked;
+  }
+
   async end(): Promise<void> {
     if (this.#server === undefined) return;
     const gone = once(this.#server, 'exit');
@@ -157,6 +176,8 @@ class Reader {
         // It asks on a terminal, which a reader has.
         .replaceAll('customer erase', 'customer erase --yes')
         .replaceAll('http://127.0.0.1:8080', service.api.origin)
+        .replaceAll('https://shop.example.com/', `http://127.0.0.1:${ownPort}/`)
+        .replaceAll('8090', String(ownPort))
         .replaceAll(':9464', `:${metricsPort}`)
         .replaceAll('PORT=9464', `PORT=${metricsPort}`)
         .replaceAll('/var/lib/tallybook', data)
@@ -193,6 +214,21 @@ class Reader {
   }
 }
 
+/** What a person does with their own token, and the browser that then goes back. */
+async function consent(url: string): Promise<void> {
+  const browser = new Browser(service.api.origin);
+  await browser.get(url);
+  await browser.submit([
+    ['decision', 'prove'],
+    ['token', service.greeting.token ?? ''],
+  ]);
+  await browser.submit([
+    ['decision', 'allow'],
+    ['location', 'all'],
+  ]);
+  await fetch(browser.url);
+}
+
 /** `…` stands for any text within a line. */
 function expectLines(expected: string, output: string): void {
   for (const line of expected.trim().split('\n')) {
@@ -210,18 +246,27 @@ const documents = [
   'docs/security.md',
   'deploy/README.md',
   'bench/README.md',
-].filter((path) => blocksOf(path).some(({ kind }) => kind === 'sh'));
+].filter((path) => blocksOf(path).some(({ kind }) => kind === 'sh' || kind === 'ts'));
 
 test.each(documents)('%s: every command does what it says', { timeout: 180_000 }, async (path) => {
   const reader = new Reader();
   let output = '';
   let wasRun = false;
+  let program: Example[] = [];
+  const endProgram = async () => {
+    if (program.length > 0) await reader.runProgram(program);
+    program = [];
+  };
   try {
     for (const { kind, text } of blocksOf(path)) {
+      const example = program.at(-1);
       if (kind === 'text' && wasRun) expectLines(text, output);
+      else if (kind === 'text' && example !== undefined) example.expected = text;
       wasRun = false;
       if (kind === 'sql') await asSuperuser(ownName(text).replace('…', password));
+      if (kind === 'ts') program.push({ code: text });
       if (kind !== 'sh') continue;
+      await endProgram();
       output = '';
       for (const command of commandsOf(text)) {
         if (command.startsWith('#') || elsewhere.some(([pattern]) => pattern.test(command)))
@@ -230,9 +275,15 @@ test.each(documents)('%s: every command does what it says', { timeout: 180_000 }
         wasRun = true;
       }
     }
+    await endProgram();
   } finally {
     await reader.end();
     await asSuperuser('drop database if exists reader (force);\n');
     await asSuperuser('drop role if exists reader_service;\ndrop role if exists reader_owner;\n');
   }
+});
+
+test('the guide is read in one go: at most 1,500 words, its examples among them', () => {
+  const guide = readFileSync(join(root, 'docs/integrate/guide.md'), 'utf8');
+  expect(guide.split(/\s+/).length).toBeLessThanOrEqual(1_500);
 });

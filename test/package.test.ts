@@ -19,6 +19,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { guidePages } from '../src/http/document/guide-pages.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -62,7 +63,9 @@ test('holds the compiled program, its migrations and its documents, and nothing 
     'bin/tallybook.js',
     ...(await files('db')),
     ...sources.map((path) => path.replace(/^src\/(.*)\.ts$/, 'dist/$1.js')),
+    'dist/client.js',
     'dist/http/redoc.js',
+    ...Object.keys(guidePages).map((name) => `dist/http/docs/${name}.html`),
     'dist/typebox.js',
     'package.json',
   ];
@@ -103,6 +106,7 @@ async function serves(uid: number | undefined): Promise<void> {
     await expect.poll(isReady, { timeout: 90_000, message: output }).toBe(200);
     expect(await statusOf(`${url}/docs`)).toBe(200);
     expect(await statusOf(`${url}/docs/redoc.js`)).toBe(200);
+    expect(await statusOf(`${url}/docs/guide`)).toBe(200);
     const document = await (await fetch(`${url}/openapi.json`)).json();
     expect(document).toMatchObject({ info: { version } });
     expect(await statusOf(`${url}/api/v1/products`)).toBe(401);

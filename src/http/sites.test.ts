@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { endpoints } from '../app.ts';
 import { problemKinds } from '../core/problem.ts';
@@ -47,8 +47,11 @@ describe('outside the version', () => {
   test('/docs loads nothing but our own files, and its policy refuses anything else', async () => {
     const { status, headers, text } = await get('/docs');
     expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
-    const scripts = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) => address);
-    expect(scripts).toEqual(['data:,', '/docs/start.js']);
+    const loaded = [...text.matchAll(/<(?:script|link)[^>]* (?:src|href)="([^"]+)"/g)];
+    expect(loaded.map(([, address]) => address)).toEqual(['data:,', '/docs/start.js']);
+    // Without the script it leads on.
+    expect(text).toContain('<a href="/openapi.json">');
+    expect(text).toContain('<a href="/docs/guide">');
     const policy = headers.get('content-security-policy') ?? '';
     expect(policy).toContain("default-src 'none'");
     expect(policy).toContain("script-src 'self';");
@@ -79,8 +82,40 @@ describe('outside the version', () => {
     }
   });
 
+  test('the pages for integrators are under /docs, and what they link to is there', async () => {
+    const files = await readdir(new URL('../../docs/integrate/', import.meta.url));
+    const paths = files.flatMap((name) =>
+      name === 'README.md' ? [] : `/docs/${name.replace('.md', '')}`,
+    );
+    const links = new Set<string>();
+    for (const path of paths) {
+      const { status, headers, text } = await get(path);
+      expect([path, status]).toEqual([path, 200]);
+      expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+      expect(headers.get('content-security-policy')).toMatch(/default-src 'none'(?!.*unsafe)/);
+      expect(text).not.toMatch(/<script|href="(?!https:|\/|#|data:,)/);
+      for (const [, link = ''] of text.matchAll(/href="([/#][^"]*)"/g)) {
+        links.add(link.startsWith('#') ? path + link : link);
+      }
+    }
+    expect([...links]).toEqual(expect.arrayContaining(['/docs', ...paths]));
+    for (const link of links) {
+      const [path = '', anchor] = link.split('#');
+      const { status, text } = await get(path);
+      expect([link, status]).toEqual([link, 200]);
+      if (anchor !== undefined) expect(text).toContain(`id="${anchor}"`);
+    }
+  });
+
   test('every page has X-Request-Id, answers HEAD and refuses other methods', async () => {
-    for (const path of ['/openapi.json', '/docs', '/docs/errors', '/healthz', '/readyz']) {
+    for (const path of [
+      '/openapi.json',
+      '/docs',
+      '/docs/guide',
+      '/docs/errors',
+      '/healthz',
+      '/readyz',
+    ]) {
       const head = await fetch(origin + path, { method: 'HEAD' });
       expect([path, head.status]).toEqual([path, 200]);
       expect(head.headers.get('x-request-id')).toMatch(/^req_/);

@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises';
 import type { Endpoint } from '../contract/endpoint.ts';
 import { Problem } from '../core/problem.ts';
 import { errorsPage } from './document/errors-page.ts';
+import { guidePage, guidePages, navigation } from './document/guide-pages.ts';
 import { documentText, openApiDocument } from './document/openapi.ts';
 import { jsonType } from './respond.ts';
 import type { Site } from './server.ts';
@@ -25,7 +26,8 @@ export function sitesOf(options: SitesOptions): readonly Site[] {
     page('/openapi.json', jsonType, document),
     page('/docs', htmlType, referencePage, referencePolicy),
     page('/docs/start.js', scriptType, startScript),
-    referenceProgram(),
+    built('/docs/redoc.js', 'redoc.js', async (body) => ({ type: scriptType, body })),
+    ...Object.keys(guidePages).map(builtPage),
     page('/docs/errors', htmlType, errors.html, errors.policy),
     page('/healthz', jsonType, '{"status":"ok"}'),
     { path: '/readyz', answer: () => readiness(options) },
@@ -66,7 +68,11 @@ const referencePage = `<!doctype html>
 <link rel="icon" href="data:,">
 </head>
 <body>
-<div id="reference"></div>
+<div id="reference">
+<p>A script draws the reference of the interface here. It is made of
+<a href="/openapi.json">openapi.json</a>.</p>
+<nav>${navigation}</nav>
+</div>
 <script type="module" src="/docs/start.js"></script>
 </body>
 </html>
@@ -111,23 +117,34 @@ const referencePolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** `npm run build` puts it there. */
-const programFile = new URL('../../dist/http/redoc.js', import.meta.url);
+/** `npm run build` puts them there. */
+const builtFolder = new URL('../../dist/http/', import.meta.url);
+
+type Shown = Omit<Awaited<ReturnType<Site['answer']>>, 'status'>;
 
 /**
- * Read at the first request for it, and shared: it has 2.3 MB, and each client that does not read
- * its answer would hold a copy.
+ * Read at the first request for it, and shared: Redoc has 2.3 MB, and each client that does not
+ * read its answer would hold a copy.
  */
-function referenceProgram(): Site {
-  let script: Promise<Buffer> | undefined;
+function built(path: string, file: string, show: (bytes: Buffer) => Promise<Shown>): Site {
+  let shown: Promise<Shown> | undefined;
   return {
-    path: '/docs/redoc.js',
+    path,
     answer: async () => {
-      script ??= readFile(programFile).catch((error: unknown) => {
-        script = undefined;
-        throw error;
-      });
-      return { status: 200, type: scriptType, body: await script };
+      shown ??= readFile(new URL(file, builtFolder))
+        .then(show)
+        .catch((error: unknown) => {
+          shown = undefined;
+          throw error;
+        });
+      return { status: 200, ...(await shown) };
     },
   };
+}
+
+function builtPage(name: string): Site {
+  return built(`/docs/${name}`, `docs/${name}.html`, async (content) => {
+    const { html, policy } = guidePage(name, content.toString());
+    return { type: htmlType, body: Buffer.from(html), policy };
+  });
 }

@@ -11,6 +11,8 @@ import {
 } from '../../core/problem.ts';
 import { resources } from '../../resources.ts';
 import { escapeHtml, type HtmlPage, htmlPage } from '../html.ts';
+import { navigation } from './guide-pages.ts';
+import { pageStyle } from './page-style.ts';
 import { exampleAnswer } from './problems.ts';
 
 /** Texts may have `code` and [links](#code), as Markdown writes them. */
@@ -101,33 +103,15 @@ function markdownOf(block: Block): string {
   return [block.head, block.head.map(() => '---'), ...block.rows].map(line).join('\n');
 }
 
-const style = `
-  :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-  body { max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
-  code, pre { font: 0.9em ui-monospace, monospace; }
-  pre { padding: 1rem; overflow-x: auto; border: 1px solid #8886; border-radius: 6px; }
-  table { border-collapse: collapse; }
-  td, th { padding: 0.25rem 0.75rem 0.25rem 0; text-align: left; vertical-align: top; }
-  section { border-top: 1px solid #8886; margin-top: 1.5rem; }
-  section:target h2 { text-decoration: underline; }
-  @media (max-width: 40rem) {
-    code { overflow-wrap: anywhere; }
-    thead { display: none; }
-    table, tbody, tr, td { display: block; }
-    td { padding: 0; }
-    tr { margin-bottom: 0.75rem; }
-  }
-`;
-
 /** The page /docs/errors. */
 export function errorsPage(): HtmlPage {
   const body = [
-    '<nav><a href="/docs">Documentation</a></nav>',
+    `<nav>${navigation}</nav>`,
     '<h1>Errors</h1>',
     ...overview.map(blockHtml),
     ...sections.map(sectionHtml),
   ].join('\n');
-  return htmlPage({ title: 'Errors · Tallybook', style, body });
+  return htmlPage({ title: 'Errors · Tallybook', style: pageStyle, body });
 }
 
 function sectionHtml({ id, title, blocks }: Section): string {

@@ -148,7 +148,8 @@ function infoOf(version: string): OpenApiDocument['info'] {
 
 const overview = `
 Records of commerce over HTTP: customers, products, locations, and the quantity of each product at
-each location, with every movement that led to it.
+each location, with every movement that led to it. [The guide](/docs/guide) begins with the first
+request.
 
 ## Writes
 
