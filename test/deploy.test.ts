@@ -2,8 +2,8 @@
 // through the proxies, promtool tries the rules of alerts, systemd reads the unit. Where a program
 // is not installed, its tests say so.
 
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +13,14 @@ import { makeCertificate, writeCertificate } from './kit/certificates.ts';
 import { createTestDatabase, type TestDatabase } from './kit/database.ts';
 import { testSecret } from './kit/environment.ts';
 import { Given } from './kit/given.ts';
+import {
+  changed,
+  httpProxies,
+  inPath,
+  isInstalled,
+  sampleOf,
+  startProxy,
+} from './kit/http-proxies.ts';
 import { freePort } from './kit/port.ts';
 import { type ServiceProcess, serveProcess, startProcess } from './kit/process.ts';
 
@@ -26,7 +34,6 @@ let token: string;
 
 beforeAll(async () => {
   writeCertificate(certificate, files);
-  writeFileSync(join(directory, 'both.pem'), certificate.cert + certificate.key);
   db = await createTestDatabase();
   const given = new Given(db);
   ({ token } = await given.credential(await given.merchant()));
@@ -37,64 +44,6 @@ afterAll(async () => {
   await db.drop();
   rmSync(directory, { recursive: true, force: true });
 });
-
-const sampleOf = (name: string) => readFileSync(join(root, 'deploy', name), 'utf8');
-const isInstalled = (program: string) =>
-  spawnSync('/bin/sh', ['-c', `command -v ${program}`], { env: { PATH: pathOfServers } }).status ===
-  0;
-/** Debian puts servers where other users' paths do not look. */
-const pathOfServers = `${process.env.PATH}:/usr/sbin`;
-const inPath = { env: { PATH: pathOfServers }, encoding: 'utf8' } as const;
-
-/** Every replacement must find what it replaces: the test would try something else otherwise. */
-function changed(text: string, changes: Readonly<Record<string, string>>): string {
-  return Object.entries(changes).reduce((before, [from, to]) => {
-    expect(before).toContain(from);
-    return before.replaceAll(from, to);
-  }, text);
-}
-
-/** What runs a sample in the foreground, on another port and before our service. */
-interface Proxy {
-  readonly name: string;
-  prepare(port: number, upstream: string): readonly string[];
-}
-
-const proxies: readonly Proxy[] = [
-  {
-    name: 'nginx',
-    prepare(port, upstream) {
-      const sample = changed(sampleOf('nginx.conf'), {
-        'listen 443': `listen 127.0.0.1:${port}`,
-        '127.0.0.1:8080': upstream,
-        '/etc/ssl/books.example.com.fullchain.pem': files.cert,
-        '/etc/ssl/books.example.com.key.pem': files.key,
-        '/var/log/nginx/tallybook.log': join(directory, 'access.log'),
-      });
-      writeFileSync(join(directory, 'tallybook.conf'), sample);
-      const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
-      const folders = kinds.map((kind) => `${kind}_temp_path ${directory}/${kind};`).join(' ');
-      const main = `daemon off; worker_processes 1; pid ${directory}/nginx.pid; events {}
-        http { access_log off; ${folders} include ${directory}/tallybook.conf; }`;
-      writeFileSync(join(directory, 'nginx.conf'), main);
-      return ['-e', 'stderr', '-p', directory, '-c', join(directory, 'nginx.conf')];
-    },
-  },
-  {
-    name: 'haproxy',
-    prepare(port, upstream) {
-      const sample = changed(sampleOf('haproxy.cfg'), {
-        'bind :443': `bind 127.0.0.1:${port}`,
-        '/etc/ssl/books.example.com.pem': join(directory, 'both.pem'),
-        'node1 127.0.0.1:8080': `node1 ${upstream}`,
-        'maxconn 20000': 'maxconn 100',
-        '/dev/log local0': 'stderr format raw local0',
-      });
-      writeFileSync(join(directory, 'haproxy.cfg'), sample);
-      return ['-db', '-f', join(directory, 'haproxy.cfg')];
-    },
-  },
-];
 
 interface Answered {
   readonly status: number | undefined;
@@ -123,24 +72,15 @@ function ask(
   });
 }
 
-describe.each(proxies)('the sample of $name', ({ name, prepare }) => {
+describe.each(httpProxies)('the sample of $name', (proxy) => {
   test('passes credentials, keys, addresses and bodies as they are', async (context) => {
-    if (!isInstalled(name)) context.skip(`${name} is not installed`);
-    const port = await freePort();
-    const command = prepare(port, new URL(service.api.origin).host);
-    const proxy = spawn(name, [...command], { ...inPath, stdio: ['ignore', 'pipe', 'pipe'] });
-    let output = '';
-    for (const stream of [proxy.stdout, proxy.stderr]) {
-      stream.on('data', (chunk) => {
-        output += String(chunk);
-      });
-    }
+    if (!isInstalled(proxy.name)) context.skip(`${proxy.name} is not installed`);
+    const folder = { directory, files, ca: certificate.cert };
+    const running = await startProxy(proxy, service.api.origin, folder);
     try {
-      const ready = () => ask(port, '/readyz').then(({ status }) => status, String);
-      await expect.poll(ready, { message: output }).toBe(200);
-      await expectToPass(port);
+      await expectToPass(running.port);
     } finally {
-      proxy.kill('SIGTERM');
+      running.stop();
     }
   });
 });

@@ -10,6 +10,7 @@ import { systemMessage, systemReason } from '../core/system-failure.ts';
 import { defineApp } from './app.ts';
 import { defineAudit } from './audit.ts';
 import { defineBackup } from './backup.ts';
+import { defineCheck } from './check.ts';
 import { defineCompletion } from './completion.ts';
 import { defineCustomer } from './customer.ts';
 import { defineDemo } from './demo.ts';
@@ -71,6 +72,7 @@ function program(): DocumentedCommand {
     defineAudit,
     defineCustomer,
     defineDemo,
+    defineCheck,
     defineCompletion,
   ]) {
     define(tallybook);

@@ -7,8 +7,12 @@ import { type CommonFlags, define, group, idOf, nameOf, withStore } from './comm
 import type { DocumentedCommand } from './help.ts';
 import { fileArgument, members, show, showExport, table, timeText } from './output.ts';
 
-interface CreateFlags extends CommonFlags {
+interface NameFlags extends CommonFlags {
   readonly name: string;
+}
+
+interface CreateFlags extends NameFlags {
+  readonly forCheck?: boolean;
 }
 
 export function defineMerchant(program: DocumentedCommand): void {
@@ -23,6 +27,10 @@ export function defineMerchant(program: DocumentedCommand): void {
     example: 'tallybook merchant create --name "Corner Shop"',
   })
     .requiredOption('--name <name>', 'what to call it', nameOf)
+    .option(
+      '--for-check',
+      'with a second merchant, tokens and an application for "tallybook check"; prints JSON',
+    )
     .action(create);
   define(merchant, {
     name: 'list',
@@ -41,7 +49,7 @@ function defineChanges(merchant: DocumentedCommand): void {
     }).argument('<merchant>', 'the merchant, mer_…', idOf('mer_'));
   one('rename', 'Give a merchant another name.', ' --name "Corner Shop"')
     .requiredOption('--name <name>', 'what to call it', nameOf)
-    .action((id: string, flags: CreateFlags) =>
+    .action((id: string, flags: NameFlags) =>
       change(flags, ({ renameMerchant }, access) => renameMerchant(access, id, flags.name)),
     );
   one(
@@ -101,6 +109,7 @@ function describe({ id, name, created_at, disabled_at }: Merchant): string {
 }
 
 async function create(flags: CreateFlags): Promise<void> {
+  if (flags.forCheck === true) return createAndPrint(flags);
   const merchant = await withStore(
     flags,
     async ({ database }) => {
@@ -110,6 +119,15 @@ async function create(flags: CreateFlags): Promise<void> {
     { mustExist: false },
   );
   await show(flags, merchant, describe);
+}
+
+/** What it prints is kept in a file and read by a command, and so is JSON in any case. */
+async function createAndPrint(flags: CreateFlags): Promise<void> {
+  const { createForCheck } = await import('./merchant-for-check.ts');
+  const made = await withStore(flags, (store) => createForCheck(store, flags.name), {
+    mustExist: false,
+  });
+  await show({ json: true }, made, () => '');
 }
 
 async function list(flags: CommonFlags): Promise<void> {

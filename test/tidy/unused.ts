@@ -189,9 +189,9 @@ function listed(text = '{}'): Listed {
   return JSON.parse(text);
 }
 
-/** `@a/b` of `@a/b/c`; nothing for a file or a module of Node. */
+/** `@a/b` of `@a/b/c`; nothing for a file, a module of Node or our own client. */
 function packageOf(specifier: string): string | undefined {
-  if (/^[./]|^node:/.test(specifier)) return undefined;
+  if (/^[./]|^node:|^@tallybook\/client$/.test(specifier)) return undefined;
   return specifier
     .split('/')
     .slice(0, specifier.startsWith('@') ? 2 : 1)

@@ -1,0 +1,164 @@
+// `tallybook check` through the command line: before a service behind a proxy as people run one,
+// and before deployments with a fault, which it must find by name.
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { BrokenProxy } from '../../test/kit/broken-proxy.ts';
+import { makeCertificate, writeCertificate } from '../../test/kit/certificates.ts';
+import { createTestDatabase, type TestDatabase } from '../../test/kit/database.ts';
+import { testSecret } from '../../test/kit/environment.ts';
+import { sampleOf } from '../../test/kit/extent.ts';
+import { httpProxies, isInstalled, startProxy } from '../../test/kit/http-proxies.ts';
+import { freePort } from '../../test/kit/port.ts';
+import { type ServiceProcess, startProcess } from '../../test/kit/process.ts';
+import { runProgram, runTallybook, thisCheckout } from '../../test/kit/program.ts';
+import { proxyFaults, slow } from '../../test/kit/proxy-faults.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'tallybook-check-'));
+const certificate = makeCertificate();
+const files = { cert: join(directory, 'cert.pem'), key: join(directory, 'key.pem') };
+const tokens = join(directory, 'check.json');
+let db: TestDatabase;
+let service: ServiceProcess;
+
+beforeAll(async () => {
+  writeCertificate(certificate, files);
+  db = await createTestDatabase();
+  service = await startProcess(db, { TALLYBOOK_WEBHOOK_ALLOW: '127.0.0.1' });
+  writeFileSync(tokens, await command('merchant', 'create', '--name', 'Check', '--for-check'));
+});
+afterAll(async () => {
+  await service.end();
+  await db.drop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+function command(...args: string[]): Promise<string> {
+  const env = { TALLYBOOK_MIGRATE_URL: db.ownerUrl, TALLYBOOK_SECRET: testSecret };
+  return runTallybook([...args, '--database-url', db.serviceUrl], { env });
+}
+
+interface Report {
+  readonly ok: boolean;
+  readonly seconds: number;
+  readonly merchant_id: string;
+  readonly checks: readonly {
+    readonly name: string;
+    readonly result: string;
+    readonly said: string | null;
+  }[];
+}
+
+async function check(url: string, ...args: string[]): Promise<Report> {
+  const env = { NODE_EXTRA_CA_CERTS: files.cert };
+  const all = ['check', '--url', url, '--tokens', tokens, ...args];
+  return JSON.parse(await runTallybook(all, { env, alsoGood: [1] }));
+}
+
+const failedOf = ({ checks }: Report) =>
+  checks.filter(({ result }) => result !== 'passed').map(({ name, result }) => [result, name]);
+
+const faultsOf = ({ checks }: Report) => checks.filter(({ result }) => result !== 'passed');
+
+describe('a deployment', () => {
+  const proxy = httpProxies.find(({ name }) => isInstalled(name));
+
+  test(`behind ${proxy?.name ?? 'no proxy'} passes every check, within a minute`, async () => {
+    const { api } = service;
+    const folder = { directory, files, ca: certificate.cert };
+    const running = proxy && (await startProxy(proxy, api.origin, folder));
+    const url = running === undefined ? api.origin : `https://127.0.0.1:${running.port}`;
+    try {
+      const report = await check(url);
+      expect(faultsOf(report)).toEqual([]);
+      expect(report.checks.length).toBeGreaterThanOrEqual(180);
+      expect(report.seconds).toBeLessThan(60);
+      expect(report.ok).toBe(true);
+    } finally {
+      running?.stop();
+    }
+  }, 120_000);
+
+  test('behind a slow line passes as well', async () => {
+    const proxy = await BrokenProxy.listen(service.api.origin, slow);
+    try {
+      for (const subject of ['Keys', 'Rate limits']) {
+        expect(faultsOf(await check(proxy.origin, '--only', subject))).toEqual([]);
+      }
+    } finally {
+      proxy.close();
+    }
+  });
+
+  test.each(sampleOf(proxyFaults, 3))('behind a proxy that $name is found by name', async (one) => {
+    const proxy = await BrokenProxy.listen(service.api.origin, one.fault());
+    try {
+      const report = await check(proxy.origin, '--only', one.found);
+      expect(failedOf(report)).toContainEqual(['failed', one.found]);
+      expect(report.ok).toBe(false);
+    } finally {
+      proxy.close();
+    }
+  });
+});
+
+describe('the command', () => {
+  const refusal = (args: string[]) =>
+    runProgram(process.execPath, [join(thisCheckout, 'bin/tallybook.js'), 'check', ...args], {
+      limitMs: 60_000,
+    }).then(
+      () => 'it was done',
+      (error: Error) => String(Object(error.cause).code) + error.message,
+    );
+
+  test('says for people what failed and why it matters, and for build servers in XML', async () => {
+    const one = proxyFaults.find(({ name }) => name === 'drops ETag');
+    const proxy = await BrokenProxy.listen(service.api.origin, one?.fault() ?? slow);
+    const junit = join(directory, 'junit.xml');
+    try {
+      const args = ['check', '--url', proxy.origin, '--tokens', tokens, '--junit', junit];
+      const text = await runProgram(
+        process.execPath,
+        [join(thisCheckout, 'bin/tallybook.js'), ...args, '--only', 'ETag'],
+        { limitMs: 60_000, alsoGood: [1] },
+      );
+      expect(text).toMatch(/FAILED: ETag comes back as it was made\n +ETag: nothing, and not "/);
+      expect(text).toContain('Why it matters: Two people who change one record overwrite');
+      expect(text).toMatch(/0 of 2 checks passed, 2 failed, in [\d.]+ s\.\nIt leaves its records/);
+      const xml = readFileSync(junit, 'utf8');
+      expect(xml).toContain('tests="2" failures="2"');
+      expect(xml).toContain('<failure message="ETag: nothing, and not &quot;');
+    } finally {
+      proxy.close();
+    }
+  });
+
+  test('refuses a merchant that has other records than its own, and writes nothing', async () => {
+    const report = JSON.parse(await command('merchant', 'create', '--name', 'Shop', '--for-check'));
+    const api = service.api.as(report.token);
+    await api.post('/products', { name: 'Rye 1 kg' });
+    const file = join(directory, 'shop.json');
+    writeFileSync(file, JSON.stringify(report));
+    const said = await refusal(['--url', service.api.origin, '--tokens', file]);
+    expect(said).toMatch(/^2.*has records that no check made \(prod_/s);
+    // Those of its locations and of its product.
+    const operations = await api.get('/operations?limit=200');
+    expect(operations.body.data).toHaveLength(3);
+  });
+
+  test('refuses tokens that are none, and an address where nobody is', async () => {
+    const { origin } = service.api;
+    const nothing = join(directory, 'nothing.json');
+    writeFileSync(nothing, '{}');
+    expect(await refusal(['--url', origin, '--tokens', nothing])).toMatch(/^2.*it has no token,/s);
+    expect(await refusal(['--url', origin, '--tokens', 'nowhere'])).toMatch(/^2.*nowhere/s);
+    expect(await refusal(['--url', 'books', '--tokens', nothing])).toMatch(/^2.*--url is "books"/s);
+    const port = await freePort();
+    const away = ['--url', `http://127.0.0.1:${port}`, '--tokens', tokens];
+    expect(await refusal(away)).toMatch(/^1.*got no answer/s);
+    const none = ['--url', origin, '--tokens', tokens, '--only', 'no such thing'];
+    expect(await refusal(none)).toMatch(/^2.*no check is called like/s);
+  });
+});
