@@ -65,10 +65,16 @@ create table credentials (
   kind text not null,
   name text not null,
   is_operator boolean not null default false,
+  role text,
+  name_key text collate "C",
+  invited_at timestamp with time zone,
+  invitation_hash bytea,
+  invitation_expires_at timestamp with time zone,
   application_id text collate "C",
   scopes text[] not null,
   all_locations boolean not null,
   location_ids text[] collate "C" not null,
+  version integer not null default 1,
   created_at timestamp with time zone not null,
   last_used_at timestamp with time zone,
   revoked_at timestamp with time zone,
@@ -82,19 +88,29 @@ create table credentials (
   constraint credentials_merchant_id_approval_id_fkey foreign key (merchant_id, approval_id) references credentials(merchant_id, id),
   constraint credentials_merchant_id_fkey foreign key (merchant_id) references merchants(id),
   constraint credentials_check check (not all_locations or location_ids = '{}'::text[]),
-  constraint credentials_check1 check ((kind = 'oauth_access_token') = (application_id is not null)),
-  constraint credentials_check2 check (approval_id is null or application_id is not null),
-  constraint credentials_check3 check ((approval_id is null) = (given_by is null)),
+  constraint credentials_check1 check (role is null or kind = 'personal_access_token' and not is_operator),
+  constraint credentials_check2 check ((role is null) = (name_key is null)),
+  constraint credentials_check3 check ((role is null) = (invited_at is null)),
+  constraint credentials_check4 check (role is not null or invitation_hash is null),
+  constraint credentials_check5 check ((invitation_hash is null) = (invitation_expires_at is null)),
+  constraint credentials_check6 check ((kind = 'oauth_access_token') = (application_id is not null)),
+  constraint credentials_check7 check (approval_id is null or application_id is not null),
+  constraint credentials_check8 check ((approval_id is null) = (given_by is null)),
+  constraint credentials_invitation_hash_check check (octet_length(invitation_hash) = 32),
   constraint credentials_kind_check check (kind = any (array['personal_access_token', 'oauth_access_token'])),
   constraint credentials_request_burst_check check (request_burst >= 1),
-  constraint credentials_requests_per_minute_check check (requests_per_minute >= 0)
+  constraint credentials_requests_per_minute_check check (requests_per_minute >= 0),
+  constraint credentials_role_check check (role = any (array['owner', 'keeper', 'cashier', 'viewer'])),
+  constraint credentials_version_check check (version >= 1)
 );
 create index credentials_by_application on credentials (application_id, id) where (application_id is not null);
 create index credentials_by_approval on credentials (merchant_id, approval_id) where (approval_id is not null);
 create index credentials_by_consent on credentials (id) where (approval_id is not null);
 create index credentials_by_giver on credentials (given_by) where (given_by is not null);
+create index credentials_invitation on credentials (invitation_hash) where (invitation_hash is not null);
 create unique index credentials_one_approval on credentials (merchant_id, application_id) where ((application_id is not null) and (approval_id is null));
 create unique index credentials_one_operator on credentials (merchant_id) where is_operator;
+create unique index credentials_person on credentials (merchant_id, name_key) where ((role is not null) and (revoked_at is null));
 
 create table customers (
   merchant_id text collate "C" not null,

@@ -43,6 +43,10 @@ export type KnownCode =
   | 'sku_taken'
   | 'code_taken'
   | 'external_id_taken'
+  | 'name_taken'
+  | 'last_owner'
+  | 'access_ended'
+  | 'token_of_application'
   | 'webhook_limit_reached'
   | 'rate_limited'
   | 'headers_too_large'
@@ -119,6 +123,8 @@ export interface Credential {
     | 'events.read'
     | 'webhooks.read'
     | 'webhooks.write'
+    | 'access.read'
+    | 'access.write'
   )[];
   /** The granted locations: "all", those to come included, or their IDs. */
   locations: 'all' | string[];
@@ -213,6 +219,10 @@ export interface Error {
       | 'sku_taken'
       | 'code_taken'
       | 'external_id_taken'
+      | 'name_taken'
+      | 'last_owner'
+      | 'access_ended'
+      | 'token_of_application'
       | 'webhook_limit_reached'
       | 'rate_limited'
       | 'headers_too_large'
@@ -296,6 +306,10 @@ export interface ErrorDetail {
     | 'sku_taken'
     | 'code_taken'
     | 'external_id_taken'
+    | 'name_taken'
+    | 'last_owner'
+    | 'access_ended'
+    | 'token_of_application'
     | 'webhook_limit_reached'
     | 'rate_limited'
     | 'headers_too_large'
@@ -834,6 +848,11 @@ export interface Operation {
     | 'webhooks.update'
     | 'webhooks.test'
     | 'webhooks.redeliver'
+    | 'people.invite'
+    | 'people.update'
+    | 'people.invite_again'
+    | 'tokens.create'
+    | 'tokens.update'
     | (string & {});
   /** What became of it. Either is final. */
   status: 'succeeded' | 'rejected';
@@ -850,6 +869,8 @@ export interface Operation {
       | 'inventory_reservation'
       | 'batch'
       | 'webhook'
+      | 'person'
+      | 'token'
       | (string & {});
     /** Its ID. */
     id: string;
@@ -891,6 +912,55 @@ export interface PageMeta {
   request_id: string;
   /** Where the next page starts. Absent when nothing follows. */
   next_cursor?: string;
+}
+
+/** Somebody who works at the merchant. */
+export interface Person {
+  /** Stays the same when the person is invited again. */
+  id: string;
+  /** What the person is called. */
+  name: string;
+  /** What the person may do. */
+  role: 'owner' | 'keeper' | 'cashier' | 'viewer';
+  /** Those of the role. */
+  scopes: (
+    | 'customers.read'
+    | 'customers.write'
+    | 'products.read'
+    | 'products.write'
+    | 'locations.read'
+    | 'locations.write'
+    | 'inventory.read'
+    | 'inventory.write'
+    | 'operations.read'
+    | 'events.read'
+    | 'webhooks.read'
+    | 'webhooks.write'
+    | 'access.read'
+    | 'access.write'
+  )[];
+  /** All locations, those to come included. */
+  all_locations: boolean;
+  /** The granted locations; empty with all_locations. */
+  location_ids: string[];
+  /** `invited`: who has not signed in since the last invitation. */
+  status: 'invited' | 'active' | 'revoked';
+  /**
+   * What the person opens the console with, at `/console/invitation#…`, once and for ten
+   * minutes. Shown by the first answer alone: null in every other one, a replay among
+   * them.
+   */
+  invitation: string | null;
+  /** Until when the invitation can be used; null: it was. */
+  invitation_expires_at: string | null;
+  /** When the person last did something, to a quarter of an hour. */
+  last_used_at: string | null;
+  /** Grows by one with every change; also the ETag. */
+  version: number;
+  /** When the person was first invited. */
+  created_at: string;
+  /** When the person was revoked. */
+  revoked_at: string | null;
 }
 
 /** Something the merchant sells. */
@@ -983,6 +1053,66 @@ export interface StockItem {
   counted_at: string | null;
   /** The credential that recorded that count. */
   counted_by: string | null;
+}
+
+/** What a program or an application calls with. */
+export interface Token {
+  /** Of the credential that the token leads to. */
+  id: string;
+  /** A token of a program, or what an application is allowed. */
+  kind: 'personal_access_token' | 'oauth_access_token';
+  /** What it is called. */
+  name: string;
+  /** The OAuth application that acts. */
+  application: {
+    /** Its ID. */
+    id: string;
+    name: string;
+  } | null;
+  /** Of a consent: the approval that it was given under. Null: it is none. */
+  approval_id: string | null;
+  /** Of a consent: who gave it. */
+  given_by: string | null;
+  /** What it may do. */
+  scopes: (
+    | 'customers.read'
+    | 'customers.write'
+    | 'products.read'
+    | 'products.write'
+    | 'locations.read'
+    | 'locations.write'
+    | 'inventory.read'
+    | 'inventory.write'
+    | 'operations.read'
+    | 'events.read'
+    | 'webhooks.read'
+    | 'webhooks.write'
+    | 'access.read'
+    | 'access.write'
+  )[];
+  /** All locations, those to come included. */
+  all_locations: boolean;
+  /** The granted locations; empty with all_locations. */
+  location_ids: string[];
+  /** `ended`: its time is over, or what it rests on has ended. */
+  status: 'active' | 'ended' | 'revoked';
+  /**
+   * The token itself. Shown by the first answer alone: null in every other one, a replay
+   * among them. When that answer is lost, revoke the token and make another.
+   */
+  token: string | null;
+  /** The last characters of the token. */
+  last_four: string | null;
+  /** When the token ends; null of what an application is allowed. */
+  expires_at: string | null;
+  /** When it was last used, to a quarter of an hour. */
+  last_used_at: string | null;
+  /** Grows by one with every change; also the ETag. */
+  version: number;
+  /** When it was made. */
+  created_at: string;
+  /** When it was revoked. */
+  revoked_at: string | null;
 }
 
 /** A receiver of events. */
@@ -1832,6 +1962,11 @@ export interface OperationsListQuery {
     | 'webhooks.update'
     | 'webhooks.test'
     | 'webhooks.redeliver'
+    | 'people.invite'
+    | 'people.update'
+    | 'people.invite_again'
+    | 'tokens.create'
+    | 'tokens.update'
     | undefined;
   /** Only with this status. */
   status?: 'succeeded' | 'rejected' | undefined;
@@ -1992,6 +2127,140 @@ export interface WebhooksRedeliverBody {
   from_position: string;
   /** The journal of that position, as it came with it. */
   journal?: string | null | undefined;
+}
+
+export interface PeopleInviteBody {
+  /** No two people of the merchant have the same. */
+  name: string;
+  /**
+   * What the person may do. `owner`: every scope; `keeper`: customers.read,
+   * customers.write, products.read, products.write, locations.read, inventory.read,
+   * inventory.write, operations.read, events.read; `cashier`: customers.read,
+   * customers.write, products.read, locations.read, inventory.read, inventory.write,
+   * operations.read, events.read; `viewer`: customers.read, products.read,
+   * locations.read, inventory.read, operations.read, events.read.
+   */
+  role: 'owner' | 'keeper' | 'cashier' | 'viewer';
+  /** All locations, those to come included. */
+  all_locations?: boolean | null | undefined;
+  /** These locations. */
+  location_ids?: readonly string[] | null | undefined;
+}
+
+export interface PeopleListQuery {
+  /** Only with this status. */
+  status?: 'invited' | 'active' | 'revoked' | undefined;
+  /** How many to return at most. It may change between pages. */
+  limit?: number | undefined;
+  /** meta.next_cursor of the page before, with the same filters. */
+  cursor?: string | undefined;
+}
+
+export interface PeopleUpdateBody {
+  /** No two people of the merchant have the same. */
+  name?: string | undefined;
+  /**
+   * What the person may do. `owner`: every scope; `keeper`: customers.read,
+   * customers.write, products.read, products.write, locations.read, inventory.read,
+   * inventory.write, operations.read, events.read; `cashier`: customers.read,
+   * customers.write, products.read, locations.read, inventory.read, inventory.write,
+   * operations.read, events.read; `viewer`: customers.read, products.read,
+   * locations.read, inventory.read, operations.read, events.read.
+   */
+  role?: 'owner' | 'keeper' | 'cashier' | 'viewer' | undefined;
+  /** All locations, those to come included. */
+  all_locations?: boolean | undefined;
+  /** These locations. */
+  location_ids?: readonly string[] | undefined;
+  /** Only an invitation makes a person active again. */
+  status?: 'revoked' | undefined;
+}
+
+export interface PeopleInvite_againBody {
+  /** No two people of the merchant have the same. */
+  name?: string | null | undefined;
+  /**
+   * What the person may do. `owner`: every scope; `keeper`: customers.read,
+   * customers.write, products.read, products.write, locations.read, inventory.read,
+   * inventory.write, operations.read, events.read; `cashier`: customers.read,
+   * customers.write, products.read, locations.read, inventory.read, inventory.write,
+   * operations.read, events.read; `viewer`: customers.read, products.read,
+   * locations.read, inventory.read, operations.read, events.read.
+   */
+  role?: 'owner' | 'keeper' | 'cashier' | 'viewer' | null | undefined;
+  /** All locations, those to come included. */
+  all_locations?: boolean | null | undefined;
+  /** These locations. */
+  location_ids?: readonly string[] | null | undefined;
+}
+
+export interface TokensCreateBody {
+  /** What it is called. */
+  name: string;
+  /** What it may do. */
+  scopes: readonly (
+    | 'customers.read'
+    | 'customers.write'
+    | 'products.read'
+    | 'products.write'
+    | 'locations.read'
+    | 'locations.write'
+    | 'inventory.read'
+    | 'inventory.write'
+    | 'operations.read'
+    | 'events.read'
+    | 'webhooks.read'
+    | 'webhooks.write'
+    | 'access.read'
+    | 'access.write'
+  )[];
+  /** All locations, those to come included. */
+  all_locations?: boolean | null | undefined;
+  /** These locations. */
+  location_ids?: readonly string[] | null | undefined;
+  /** After so many days it ends. */
+  expires_in_days?: number | null | undefined;
+}
+
+export interface TokensListQuery {
+  /** Only with this status. */
+  status?: 'active' | 'ended' | 'revoked' | undefined;
+  /** How many to return at most. It may change between pages. */
+  limit?: number | undefined;
+  /** meta.next_cursor of the page before, with the same filters. */
+  cursor?: string | undefined;
+}
+
+export interface TokensUpdateBody {
+  /** What it is called. */
+  name?: string | undefined;
+  /** What it may do. */
+  scopes?:
+    | readonly (
+        | 'customers.read'
+        | 'customers.write'
+        | 'products.read'
+        | 'products.write'
+        | 'locations.read'
+        | 'locations.write'
+        | 'inventory.read'
+        | 'inventory.write'
+        | 'operations.read'
+        | 'events.read'
+        | 'webhooks.read'
+        | 'webhooks.write'
+        | 'access.read'
+        | 'access.write'
+      )[]
+    | undefined;
+  /** All locations, those to come included. */
+  all_locations?: boolean | undefined;
+  /** These locations. */
+  location_ids?: readonly string[] | undefined;
+  /** So many days from now it ends. */
+  expires_in_days?: number | undefined;
+  /** It ends for good. */
+  status?: 'revoked' | undefined;
 }
 
 /** Each operation of the interface. */
@@ -2207,6 +2476,40 @@ export interface Operations {
       options?: WriteOptions,
     ): Promise<Result<Webhook, WriteMeta>>;
   };
+  readonly people: {
+    /** Invite a person */
+    invite(body: PeopleInviteBody, options?: WriteOptions): Promise<Result<Person, WriteMeta>>;
+    /** List people */
+    list(query?: PeopleListQuery, options?: CallOptions): Pages<Person, PageMeta>;
+    /** Change or revoke a person */
+    update(
+      id: string,
+      body: PeopleUpdateBody,
+      options?: ChangeOptions,
+    ): Promise<Result<Person, WriteMeta>>;
+    /** Read a person */
+    get(id: string, options?: CallOptions): Promise<Result<Person, Meta>>;
+    /** Invite a person again */
+    invite_again(
+      id: string,
+      body: PeopleInvite_againBody,
+      options?: WriteOptions,
+    ): Promise<Result<Person, WriteMeta>>;
+  };
+  readonly tokens: {
+    /** Make a token */
+    create(body: TokensCreateBody, options?: WriteOptions): Promise<Result<Token, WriteMeta>>;
+    /** List tokens */
+    list(query?: TokensListQuery, options?: CallOptions): Pages<Token, PageMeta>;
+    /** Change or revoke a token */
+    update(
+      id: string,
+      body: TokensUpdateBody,
+      options?: ChangeOptions,
+    ): Promise<Result<Token, WriteMeta>>;
+    /** Read a token */
+    get(id: string, options?: CallOptions): Promise<Result<Token, Meta>>;
+  };
   readonly credential: {
     /** Ask what one’s own credential may do */
     get(options?: CallOptions): Promise<Result<Credential, Meta>>;
@@ -2235,6 +2538,11 @@ export interface Writes {
   'webhooks.update': Operations['webhooks']['update'];
   'webhooks.test': Operations['webhooks']['test'];
   'webhooks.redeliver': Operations['webhooks']['redeliver'];
+  'people.invite': Operations['people']['invite'];
+  'people.update': Operations['people']['update'];
+  'people.invite_again': Operations['people']['invite_again'];
+  'tokens.create': Operations['tokens']['create'];
+  'tokens.update': Operations['tokens']['update'];
 }
 
 /** LIST and ASK are GET with a query. Behind `?` is what a write needs. */
@@ -2284,5 +2592,14 @@ export const routes = {
   'webhooks.deliveries.get': 'GET /webhooks/{id}/deliveries',
   'webhooks.test': 'POST /webhooks/{id}/test',
   'webhooks.redeliver': 'POST /webhooks/{id}/redeliver',
+  'people.invite': 'POST /people',
+  'people.list': 'LIST /people',
+  'people.update': 'PATCH /people/{id}',
+  'people.get': 'GET /people/{id}',
+  'people.invite_again': 'POST /people/{id}/invite',
+  'tokens.create': 'POST /tokens',
+  'tokens.list': 'LIST /tokens',
+  'tokens.update': 'PATCH /tokens/{id}',
+  'tokens.get': 'GET /tokens/{id}',
   'credential.get': 'GET /credential',
 } as const;

@@ -33,10 +33,12 @@ import { type OAuthServer, oauthOnDemand } from './oauth/server.ts';
 import { Dispatcher, type WriteAnswer } from './operations/dispatch.ts';
 import { operationEndpoints } from './operations/endpoints.ts';
 import { writeOf } from './operations/write.ts';
+import { peopleEndpoints } from './people/endpoints.ts';
 import { productEndpoints } from './products/endpoints.ts';
 import { reservationCommands, reservationEndpoints } from './reservations/endpoints.ts';
 import { Sweep } from './reservations/sweep.ts';
 import { stockEndpoints } from './stock/endpoints.ts';
+import { tokenEndpoints } from './tokens/endpoints.ts';
 import { transferEndpoints } from './transfers/endpoints.ts';
 import { Destinations } from './webhooks/address.ts';
 import { Delivery, type DeliveryOptions } from './webhooks/delivery.ts';
@@ -67,6 +69,8 @@ const endpointsOf = (tools: WebhookTools): readonly Endpoint[] => {
     ...operationEndpoints,
     ...eventEndpoints(pages),
     ...webhooks,
+    ...peopleEndpoints,
+    ...tokenEndpoints,
     ...accessEndpoints,
   ];
 };

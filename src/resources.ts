@@ -16,9 +16,11 @@ import { events } from './events/resource.ts';
 import { inventory } from './inventory/contract.ts';
 import { locations } from './locations/contract.ts';
 import { operations } from './operations/resource.ts';
+import { people } from './people/resource.ts';
 import { products } from './products/contract.ts';
 import { reservations } from './reservations/contract.ts';
 import { stock } from './stock/resource.ts';
+import { tokens } from './tokens/resource.ts';
 import { transfers } from './transfers/contract.ts';
 import { webhooks } from './webhooks/resource.ts';
 
@@ -35,6 +37,8 @@ export const resources: readonly Resource[] = [
   operations,
   events,
   webhooks,
+  people,
+  tokens,
   credential,
 ];
 

@@ -150,7 +150,7 @@ describe('outside of the version', () => {
   });
 
   test('no action of the operator’s commands has a route', async () => {
-    const nouns = ['merchants', 'credentials', 'tokens', 'applications', 'limits', 'audit'];
+    const nouns = ['merchants', 'credentials', 'applications', 'limits', 'audit'];
     const paths = nouns.flatMap((noun) => [`/${noun}`, `/admin/${noun}`, `/api/v1/${noun}`]);
     for (const path of [...paths, '/metrics', '/admin', '/api', '/api/v2/products', '/oauth']) {
       for (const method of ['GET', 'POST']) {
@@ -181,7 +181,7 @@ describe.each(cases)('$name', (one) => {
     for (const held of sets) {
       const answer = await ask(one, shop, await caller({ scopes: held }));
       expect([held, outcome(answer)]).toEqual([held, expected(held)]);
-      if (answer.status !== 403) continue;
+      if (answer.status !== 403 || scope === null || held.includes(scope)) continue;
       expect(answer.headers.get('www-authenticate')).toBe(
         `Bearer realm="tallybook", error="insufficient_scope", scope="${scope}"`,
       );

@@ -76,6 +76,17 @@ const stockFilters = [
   ...['sort=quantity&q=product', 'low_stock=true', 'low_stock=true&sort=quantity'],
 ];
 
+const whoMay = { '/people': ['status=invited'], '/tokens': ['status=active'] };
+
+const membersByNoun: Readonly<Record<string, readonly string[]>> = {
+  inventory_transfer: ['/inventory/transfers/{id}'],
+  inventory_count: ['/inventory/counts/{id}'],
+  inventory_reservation: ['/inventory/reservations/{id}'],
+  webhook: ['/webhooks/{id}', '/webhooks/{id}/deliveries'],
+  person: ['/people/{id}'],
+  token: ['/tokens/{id}'],
+};
+
 function pathsOf({
   customers,
   products,
@@ -117,6 +128,7 @@ function pathsOf({
     '/inventory/reservations': [`location_id=${locations[0]}`, 'status=active', 'reference=R-1'],
     '/operations': ['type=customers.create', 'status=succeeded'],
     '/webhooks': ['status=paused'],
+    ...whoMay,
   };
   return [
     ...Object.entries(filtered).flatMap(([list, filters]) => [
@@ -128,19 +140,26 @@ function pathsOf({
     ...products.flatMap((id) => [`/products/${id}`, `/products/${id}/levels`]),
     ...locations.map((id) => `/locations/${id}`),
     ...movements.map((id) => `/inventory/movements/${id}`),
-    ...(others.inventory_transfer ?? []).map((id) => `/inventory/transfers/${id}`),
-    ...(others.inventory_count ?? []).map((id) => `/inventory/counts/${id}`),
-    ...(others.inventory_reservation ?? []).map((id) => `/inventory/reservations/${id}`),
     ...operations.map((id) => `/operations/${id}`),
-    ...(others.webhook ?? []).flatMap((id) => [`/webhooks/${id}`, `/webhooks/${id}/deliveries`]),
+    ...Object.entries(membersByNoun).flatMap(([noun, members]) =>
+      (others[noun] ?? []).flatMap((id) => members.map((member) => member.replace('{id}', id))),
+    ),
     '/credential',
   ];
+}
+
+interface Named {
+  readonly id: string;
+  readonly name: string;
 }
 
 async function shownTo({ api }: TestMerchant, one: string): Promise<unknown> {
   const answer = await api.get(one);
   expect(answer.status, one).toBe(200);
   const { data } = answer.body;
+  // One of them is who asks.
+  if (one.startsWith('/tokens?') || one === '/tokens')
+    return data.map(({ id, name }: Named) => ({ id, name }));
   return one === '/credential' ? { id: data.id, merchant: data.merchant } : data;
 }
 

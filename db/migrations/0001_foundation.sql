@@ -70,10 +70,20 @@ create table credentials (
   name text not null,
   -- The merchant's own record for what its operator does by command; it never has a token.
   is_operator boolean not null default false,
+  -- Of a person, who has no token: a preset of scopes. Null: a program's, or the operator's.
+  role text check (role in ('owner', 'keeper', 'cashier', 'viewer')),
+  -- A person's name as it is compared.
+  name_key text collate "C",
+  -- Whatever a person signs in with, or has signed in, from before this moment is void.
+  invited_at timestamptz,
+  -- The SHA-256 of the invitation that a person has not used yet, and when it ends.
+  invitation_hash bytea check (octet_length(invitation_hash) = 32),
+  invitation_expires_at timestamptz,
   application_id text collate "C" references applications (id),
   scopes text[] not null,
   all_locations boolean not null,
   location_ids text[] collate "C" not null,
+  version integer not null default 1 check (version >= 1),
   created_at timestamptz not null,
   last_used_at timestamptz,
   revoked_at timestamptz,
@@ -85,11 +95,21 @@ create table credentials (
   primary key (merchant_id, id),
   foreign key (merchant_id, approval_id) references credentials (merchant_id, id),
   check (not all_locations or location_ids = '{}'),
+  check (role is null or kind = 'personal_access_token' and not is_operator),
+  check ((role is null) = (name_key is null)),
+  check ((role is null) = (invited_at is null)),
+  check (role is not null or invitation_hash is null),
+  check ((invitation_hash is null) = (invitation_expires_at is null)),
   check ((kind = 'oauth_access_token') = (application_id is not null)),
   check (approval_id is null or application_id is not null),
   check ((approval_id is null) = (given_by is null))
 );
 
+-- Two people who work at a merchant have two names. Those who left keep theirs.
+create unique index credentials_person on credentials (merchant_id, name_key)
+  where role is not null and revoked_at is null;
+create index credentials_invitation on credentials (invitation_hash)
+  where invitation_hash is not null;
 create unique index credentials_one_operator on credentials (merchant_id) where is_operator;
 -- One approval per merchant, also after a revocation: approved again, it keeps its namespace.
 create unique index credentials_one_approval on credentials (merchant_id, application_id)

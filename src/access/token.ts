@@ -12,8 +12,8 @@ const checksumLength = 6;
 const tokenShape = /^tb_(?:pat|oat)_[0-9A-Za-z]{46}$/;
 const secretShape = /^tb_ocs_[0-9A-Za-z]{46}$/;
 
-/** Personal access token, OAuth access token, client secret, refresh token. */
-export function mintToken(kind: 'pat' | 'oat' | 'ocs' | 'ort'): string {
+/** Personal and OAuth access token, client secret, refresh token, invitation. */
+export function mintToken(kind: 'pat' | 'oat' | 'ocs' | 'ort' | 'inv'): string {
   const body = `tb_${kind}_${randomText(randomLength)}`;
   return body + checksum(body);
 }

@@ -71,6 +71,8 @@ export interface Write<Body = unknown> {
   readonly endpoint: AnyWriteEndpoint;
   readonly merchant: MerchantId;
   readonly actor: Actor;
+  /** What the caller may do. */
+  readonly scopes: Principal['scopes'];
   /** What the caller's token was limited to; null: all that its credential may. */
   readonly tokenScopes: readonly string[] | null;
   /** Which locations the caller is granted. */
@@ -183,6 +185,12 @@ export interface Load<State> {
   state(rows: readonly (readonly unknown[])[]): State;
 }
 
+/** A write that succeeds, and the resource after it. */
+export interface Done<Row, Body> {
+  readonly write: Write<Body>;
+  readonly row: Row;
+}
+
 export interface WriteEndpoint<
   C extends WriteContract = WriteContract,
   State = unknown,
@@ -218,6 +226,13 @@ export interface WriteEndpoint<
   items?(body: BodyOf<C>): readonly WriteItem[];
   /** As how many requests one counts. Absent: as one. */
   requests?(body: JsonObject): number;
+  /** What is saved with the successes and belongs to no merchant: lines of the audit trail. */
+  beside?(done: readonly Done<Row, BodyOf<C>>[]): readonly Statement[];
+  /**
+   * What only the first answer says, such as a new token, because nothing keeps it: members that
+   * `present` leaves out or has as null. Only the node that performed the write is asked.
+   */
+  reveal?(write: Write): object;
   /** Told once, by the node that performed it, of each success. It throws nothing. */
   committed?(operation: Operation, write: Write<BodyOf<C>>): void;
   /** Reads the current rows of written resources, for replays and for path IDs. */

@@ -18,6 +18,8 @@ export interface Resource {
   /** The path of one of it, for the Location header. */
   readonly path: string;
   readonly scopes: readonly Scope[];
+  /** What reads it, when that is not the scope that has its name. */
+  readonly readBy?: Scope;
   /** The types of the operations that write it. */
   readonly operationTypes: readonly OperationType[];
   /** What the feed shows of them. Absent: nothing. */
@@ -67,6 +69,8 @@ export function eventKindsOf({ events }: Resource): EventKind[] {
     ];
   });
 }
+
+export const readScopeOf = ({ name, readBy }: Resource): Scope => readBy ?? `${name}.read`;
 
 /** Whether operations of a type that change something have a position: if the feed shows them. */
 export const isJournaled = ({ events }: Resource, type: OperationType): boolean =>

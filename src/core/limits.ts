@@ -243,6 +243,8 @@ export const limits = {
 
   tokenDaysDefault: 90,
   tokenDaysMax: 366,
+  /** Time to walk to the person, or to send the link. */
+  invitationMinutes: 10,
   /** Fine enough to find what is unused, and no more than 4 writes an hour and credential. */
   lastUseGrainMinutes: 15,
   /** Longer than a season, so that a credential for seasonal work is not revoked. */

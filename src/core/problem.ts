@@ -224,6 +224,26 @@ export const problemKinds = {
     title: 'Another resource of this type has this external ID.',
     advice: `Archived ones keep theirs. ${newKey}`,
   },
+  name_taken: {
+    status: 422,
+    title: 'Another person of this merchant has this name.',
+    advice: `Names tell people apart: add a letter. Those who are revoked keep none. ${newKey}`,
+  },
+  last_owner: {
+    status: 422,
+    title: 'The merchant would be left without an owner.',
+    advice: `Invite another owner first. ${newKey}`,
+  },
+  access_ended: {
+    status: 422,
+    title: 'The person is revoked, or the token is revoked or has ended.',
+    advice: `Invite the person again, or make another token. ${newKey}`,
+  },
+  token_of_application: {
+    status: 422,
+    title: 'What an application may do is not changed here.',
+    advice: `It can be revoked here. The operator says what it is approved for. ${newKey}`,
+  },
   webhook_limit_reached: {
     status: 422,
     title: 'The merchant has as many active webhooks as it can have.',

@@ -35,7 +35,8 @@ const accessRights = `
   grant insert on merchants, credentials, credential_tokens, applications, application_secrets,
     oauth_records, rate_buckets to %ROLE%;
   grant update (name, disabled_at, requests_per_minute, request_burst) on merchants to %ROLE%;
-  grant update (scopes, all_locations, location_ids, last_used_at, revoked_at, requests_per_minute,
+  grant update (name, name_key, role, scopes, all_locations, location_ids, version, last_used_at,
+    revoked_at, invited_at, invitation_hash, invitation_expires_at, requests_per_minute,
     request_burst) on credentials to %ROLE%;
   grant update (expires_at) on credential_tokens to %ROLE%;
   grant update (disabled_at) on applications to %ROLE%;

@@ -80,6 +80,7 @@ async function transact(
   const results = await connection.send([
     ...(isOpen ? [] : opening),
     ...(locking.length === 0 ? [] : [{ ...lockJournals, values: [JSON.stringify(locking)] }]),
+    ...besideOf(endpoint, decided),
     saving,
     commit,
   ]);
@@ -201,6 +202,16 @@ interface Decided {
   readonly write: Write;
   readonly decision: Decision<unknown>;
   readonly operation: Omit<Operation, 'journal'>;
+}
+
+/** Before keys are bound: whoever waits for a key has all other locks, and none in a circle. */
+function besideOf(endpoint: AnyWriteEndpoint, decided: readonly Decided[]): readonly Statement[] {
+  const done = decided.flatMap(({ write, decision }) =>
+    decision.kind === 'succeeded' && decision.changes.length > 0
+      ? [{ write, row: decision.row }]
+      : [],
+  );
+  return done.length === 0 ? [] : (endpoint.beside?.(done) ?? []);
 }
 
 /** The statements that save what the writes change. */

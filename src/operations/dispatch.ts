@@ -223,7 +223,8 @@ export class Dispatcher {
     const shown = row ?? (await reads.find((ids) => endpoint.find(merchant, ids), resourceId));
     if (shown === undefined) throw new Error(`${resourceId} of operation ${operationId} is gone`);
     try {
-      const data = endpoint.present(shown);
+      const shared = endpoint.present(shown);
+      const data = replayed ? shared : { ...shared, ...endpoint.reveal?.(write) };
       return { operationId, resourceId, created, data, replayed, position, journal };
     } catch (error) {
       if (!(error instanceof Problem)) throw error;

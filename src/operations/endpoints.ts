@@ -4,6 +4,7 @@
 import type { DataOf } from '../contract/contract.ts';
 import type { CollectionEndpoint, Endpoint, MemberEndpoint } from '../contract/endpoint.ts';
 import { fetchSize, takePage } from '../contract/page.ts';
+import { readScopeOf } from '../contract/resource.ts';
 import type { Principal } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
 import { operationTypes, resourceOf } from '../resources.ts';
@@ -48,7 +49,7 @@ export const operationEndpoints: readonly Endpoint[] = [listOperations, getOpera
 
 function visibilityOf(principal: Principal): store.Visibility {
   const { merchant, credentialId, scopes, locations } = principal;
-  const types = operationTypes.filter((type) => scopes.has(`${resourceOf(type).name}.read`));
+  const types = operationTypes.filter((type) => scopes.has(readScopeOf(resourceOf(type))));
   return {
     merchant,
     credentialId,

@@ -39,6 +39,7 @@ export function writeOf(
     endpoint,
     merchant: principal.merchant,
     actor: actorOf(principal),
+    scopes: principal.scopes,
     tokenScopes: principal.tokenScopes,
     granted: principal.locations,
     id,

@@ -99,6 +99,7 @@ function writeOf({ type, key, id = '', externalId, body }: Order, owner: GivenCr
     endpoint,
     merchant: owner.merchant as MerchantId,
     actor,
+    scopes: new Set(),
     tokenScopes: null,
     granted: 'all',
     externalId,

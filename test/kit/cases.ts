@@ -104,10 +104,16 @@ export async function send(
   return api.send(one.method, path, body, { ...change, key });
 }
 
+/** What a replay does not show again. */
+const shownOnce = ['token', 'invitation'];
+
 /** A body without what differs from one request to the next. */
 export function withoutRequestId({ body }: Answer): unknown {
   const { request_id: _, ...meta } = body.meta;
   const { results } = body.data ?? {};
+  if (shownOnce.some((name) => name in (body.data ?? {}))) {
+    return { ...body, data: { ...body.data, token: null, invitation: null }, meta };
+  }
   if (results === undefined) return { ...body, meta };
   return { ...body, data: { ...body.data, results: results.map(resultOnly) }, meta };
 }

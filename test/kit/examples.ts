@@ -2,6 +2,7 @@
 // derived from these rows; an endpoint without one fails them.
 
 import { randomUUID } from 'node:crypto';
+import { scopesOfRole } from '../../src/access/roles.ts';
 import type { Scope } from '../../src/core/principal.ts';
 import type { TestMerchant } from './merchant.ts';
 
@@ -30,6 +31,9 @@ export const receiver = 'receiver.invalid';
 const paused = { url: `https://${receiver}/hook`, status: 'paused' };
 const ownWebhook = { path: '/webhooks', body: paused };
 const someWebhook = (shop: TestMerchant) => firstOf(shop.others.webhook);
+const somePerson = (shop: TestMerchant) => firstOf(shop.others.person);
+/** Nobody gives what he does not hold. */
+const ofViewer = scopesOfRole('viewer');
 const allReads = ['customers.read', 'products.read', 'locations.read', 'inventory.read'] as const;
 
 /** Some days: today is among them in every time zone. */
@@ -154,6 +158,29 @@ export const examples: Readonly<Record<string, Example>> = {
     own: ownWebhook,
     body: ({ journal }, n) => ({ from_position: `${n % 10}`, journal }),
   },
+  'people.invite': {
+    body: (_, n) => ({ name: `Ada ${n}`, role: 'viewer' }),
+    reads: ofViewer,
+  },
+  'people.update': {
+    id: somePerson,
+    body: (_, n) => ({ name: `Ada King ${n}` }),
+    reads: ofViewer,
+  },
+  'people.invite_again': {
+    id: somePerson,
+    body: (_, n) => ({ name: `Ada Lovelace ${n}` }),
+    reads: ofViewer,
+  },
+  'people.list': {},
+  'people.get': { id: somePerson },
+  'tokens.create': { body: (_, n) => ({ name: `Till ${n}`, scopes: ['access.write'] }) },
+  'tokens.update': {
+    id: (shop) => firstOf(shop.others.token),
+    body: (_, n) => ({ name: `Till at the entrance ${n}` }),
+  },
+  'tokens.list': {},
+  'tokens.get': { id: (shop) => firstOf(shop.others.token) },
   'batches.submit': {
     body: (_, n) => ({
       operations: [

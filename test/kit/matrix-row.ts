@@ -8,6 +8,7 @@ export type Outcome =
   | '200 none'
   | '201'
   | '400 invalid_cursor'
+  | '403 insufficient_scope'
   | '403 location_not_granted'
   | '404 not_found'
   | '422 product_not_found';
@@ -18,7 +19,7 @@ export interface Row {
   readonly scope: Scope | null;
   /** The valid request, by a credential with all scopes and all locations. */
   readonly ok: '200' | '201';
-  /** With the scope of the route any of these sets shows what others did. */
+  /** With the scope of the route any of these sets shows what others did, or lets one give it. */
   readonly shown?: { readonly withAny: readonly (readonly Scope[])[]; readonly otherwise: Outcome };
   /** The same request by a credential with the location it is about, another one, or none. */
   readonly granted: { readonly asked: Outcome; readonly another: Outcome; readonly none: Outcome };

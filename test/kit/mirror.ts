@@ -72,6 +72,17 @@ export async function mirrorOf(
     );
     minted.push(one);
   }
+  // Nobody knows the others, but whoever looks at their credentials sees that they are live.
+  await session.query(
+    `insert into credential_tokens (token_hash, merchant_id, credential_id, last_four, created_at,
+       expires_at)
+     select sha256(t.token_hash || convert_to($2, 'UTF8')), $2, t.credential_id, t.last_four,
+       t.created_at, t.expires_at
+     from credential_tokens t
+     join credentials c on c.merchant_id = t.merchant_id and c.id = t.credential_id
+     where t.merchant_id = $1 and c.application_id is null and t.token_hash <> all ($3)`,
+    [merchant, mirror, tokens.map(hashToken)],
+  );
   for (const mark of marks) await session.query(mark, [mirror]);
   await session.end();
   return { merchant: mirror, tokens: minted };

@@ -155,6 +155,7 @@ export class Simulation {
       id: '',
       body: bodyOf(asked),
       faults: [],
+      scopes: new Set(),
       tokenScopes: null,
       granted: 'all',
       externalId: undefined,

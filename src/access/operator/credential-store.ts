@@ -127,7 +127,7 @@ export function revokeCredential(merchant: MerchantId, id: string): Statement<{ 
   return {
     name: 'revoke_credential',
     text: `
-      update credentials set revoked_at = coalesce(revoked_at, now())
+      update credentials set revoked_at = coalesce(revoked_at, now()), version = version + 1
       where merchant_id = $1 and id = $2 and not is_operator
       returning id`,
     values: [merchant, lookupId(id)],
@@ -142,7 +142,7 @@ export function setGrant(
   return {
     name: 'set_grant',
     text: `
-      update credentials set all_locations = $3, location_ids = $4
+      update credentials set all_locations = $3, location_ids = $4, version = version + 1
       where merchant_id = $1 and id = $2 and revoked_at is null and not is_operator
       returning id`,
     values: [merchant, lookupId(id), grant.all, grant.ids],
@@ -157,7 +157,7 @@ export function setScopes(
   return {
     name: 'set_scopes',
     text: `
-      update credentials set scopes = $3
+      update credentials set scopes = $3, version = version + 1
       where merchant_id = $1 and id = $2 and revoked_at is null and not is_operator
       returning id`,
     values: [merchant, lookupId(id), scopes],
@@ -175,6 +175,7 @@ export interface CredentialRecord {
   /** Of a consent: the approval that it was given under. */
   readonly approval_id: string | null;
   readonly is_operator: boolean;
+  readonly role: string | null;
   readonly scopes: readonly string[];
   readonly all_locations: boolean;
   readonly location_ids: readonly string[];
@@ -200,7 +201,7 @@ export const rfc3339 = (column: string) =>
   `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 const credentialRecord = `
-  select c.id, c.merchant_id, c.name, c.kind, c.approval_id, c.is_operator, c.scopes,
+  select c.id, c.merchant_id, c.name, c.kind, c.approval_id, c.is_operator, c.role, c.scopes,
     c.all_locations, c.location_ids, c.created_at, c.revoked_at, c.last_used_at,
     newest.expires_at, newest.last_four, live.tokens,
     case when a.id is not null then json_build_object('id', a.id, 'name', a.name) end
@@ -226,7 +227,7 @@ export function findCredential(id: string): Statement<CredentialRecord> {
   };
 }
 
-/** Without the built-in operator credential, which has no token. */
+/** Without those that have no token: that of the operator, and people. */
 export function listCredentials(
   merchant: MerchantId,
   after: string,
@@ -235,7 +236,8 @@ export function listCredentials(
   return {
     name: 'list_credentials',
     text: `${credentialRecord}
-      where c.merchant_id = $1 and c.id > $2 and not c.is_operator order by c.id limit $3`,
+      where c.merchant_id = $1 and c.id > $2 and not c.is_operator and c.role is null
+      order by c.id limit $3`,
     values: [merchant, after, limit],
   };
 }
@@ -249,7 +251,7 @@ export function listEndingCredentials(
     name: 'list_ending_credentials',
     text: `${credentialRecord}
       where c.merchant_id = $1 and c.kind = 'personal_access_token' and not c.is_operator
-        and c.revoked_at is null and newest.expires_at > now() - make_interval(secs => $2)
+        and c.role is null and c.revoked_at is null and newest.expires_at > now() - make_interval(secs => $2)
         and newest.expires_at <= now() + make_interval(secs => $2)
       order by newest.expires_at, c.id`,
     values: [merchant, withinSeconds],

@@ -185,7 +185,7 @@ async function changeable(
   return { merchant, credential };
 }
 
-/** A credential that is not the built-in one of the operator. */
+/** A credential that is not the built-in one of the operator, and no person's. */
 async function withToken(
   reader: Reader,
   id: string,
@@ -193,6 +193,9 @@ async function withToken(
   const credential = await credentialById(reader, id);
   if (credential.is_operator) {
     throw notFound(`${id} is what commands act as: it has no token and cannot be changed`);
+  }
+  if (credential.role !== null) {
+    throw notFound(`${id} is a person, who has no token: see "tallybook person"`);
   }
   return { merchant: credential.merchant_id, credential };
 }

@@ -20,9 +20,9 @@ export interface UnusedCredential {
 
 /**
  * The use of a consent also counts as a use of its approval, because a consent ends with its
- * approval. The operator's built-in credential has no token, so it is not listed.
+ * approval. The operator's built-in credential and people have no token, so they are not listed.
  */
-const isUnused = `c.revoked_at is null and not c.is_operator
+const isUnused = `c.revoked_at is null and not c.is_operator and c.role is null
   and greatest(coalesce(c.last_used_at, c.created_at), (
     select max(coalesce(n.last_used_at, n.created_at)) from credentials n
     where n.merchant_id = c.merchant_id and n.approval_id = c.id))
