@@ -66,7 +66,10 @@ describe.each(cases)('$name', (one) => {
       expect([result.operationId, result.position]).toEqual([operation_id, position]);
       expect(result.replayed).toBe(false);
       expect((await methodOf(name)(...args)).replayed).toBe(true);
-      if (name !== 'batches.submit') expect(again.body.data).toEqual(result.data);
+      // What is shown once is null from then on.
+      const once = { ...('token' in result.data && { token: null }) };
+      const shown = 'invitation' in result.data ? { invitation: null } : once;
+      if (name !== 'batches.submit') expect(again.body.data).toEqual({ ...result.data, ...shown });
     } else {
       const { body } = await shop.api.get(pathOf(one, shop));
       expect(result.data).toEqual(body.data);

@@ -37,6 +37,7 @@ import { peopleEndpoints } from './people/endpoints.ts';
 import { productEndpoints } from './products/endpoints.ts';
 import { reservationCommands, reservationEndpoints } from './reservations/endpoints.ts';
 import { Sweep } from './reservations/sweep.ts';
+import { type BackupSight, type StatusTools, statusEndpoints } from './status/endpoints.ts';
 import { stockEndpoints } from './stock/endpoints.ts';
 import { tokenEndpoints } from './tokens/endpoints.ts';
 import { transferEndpoints } from './transfers/endpoints.ts';
@@ -61,7 +62,7 @@ const domains: readonly Endpoint[] = [
 const pages = new EventPages(domains);
 
 /** Every endpoint of the interface, in the order of the document. */
-const endpointsOf = (tools: WebhookTools): readonly Endpoint[] => {
+const endpointsOf = (tools: WebhookTools & StatusTools): readonly Endpoint[] => {
   const webhooks = webhookEndpoints(tools);
   return [
     ...domains,
@@ -71,6 +72,7 @@ const endpointsOf = (tools: WebhookTools): readonly Endpoint[] => {
     ...webhooks,
     ...peopleEndpoints,
     ...tokenEndpoints,
+    ...statusEndpoints(tools),
     ...accessEndpoints,
   ];
 };
@@ -80,6 +82,7 @@ export const endpoints: readonly Endpoint[] = endpointsOf({
   sealer: new WebhookSecretSealer(''),
   destinations: new Destinations([]),
   send: () => undefined,
+  backups: () => undefined,
 });
 
 export interface ServiceOptions {
@@ -88,6 +91,8 @@ export interface ServiceOptions {
   readonly secret: string;
   /** What webhooks may call beside public addresses. */
   readonly webhookAllow?: readonly AllowedDestination[];
+  /** How the daily backups are that this process takes; undefined: it takes none. */
+  backups?(): BackupSight | undefined;
   onBatch?(type: string, writes: number, seconds: number): void;
   /** Told at the end when denied requests could not be written to the audit trail. */
   onUnrecorded?(denials: number): void;
@@ -139,7 +144,12 @@ export function createService(options: ServiceOptions): Service {
   const limiter = new RateLimiter(database.leases);
   const denials = new Denials(database.globalWriter);
   const trials = webhookTrials(options, readerOf);
-  const served = endpointsOf(trials);
+  const { sealer, destinations } = trials;
+  const served = endpointsOf({
+    ...{ sealer, destinations },
+    send: (operation, write) => trials.send(operation, write),
+    backups: () => options.backups?.(),
+  });
   const perform = operatorWrites(database, dispatcher, served);
   return {
     endpoints: served,

@@ -107,6 +107,7 @@ async function serveStore(
     database,
     secret,
     webhookAllow: config.webhookAllow,
+    backups: () => backups?.state,
     onBatch: (type, commands, seconds) => metrics.observeBatch(type, commands, seconds),
     onUnrecorded: (denials) => log.warn({ denials }, 'ended without recording who was denied'),
   });

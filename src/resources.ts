@@ -19,6 +19,7 @@ import { operations } from './operations/resource.ts';
 import { people } from './people/resource.ts';
 import { products } from './products/contract.ts';
 import { reservations } from './reservations/contract.ts';
+import { status } from './status/resource.ts';
 import { stock } from './stock/resource.ts';
 import { tokens } from './tokens/resource.ts';
 import { transfers } from './transfers/contract.ts';
@@ -39,6 +40,7 @@ export const resources: readonly Resource[] = [
   webhooks,
   people,
   tokens,
+  status,
   credential,
 ];
 

@@ -240,6 +240,9 @@ test('every route answers with what was wrong, and no failure admits a caller', 
   expect(found.length).toBeGreaterThan(500);
 });
 
+/** The first answer to these shows what no other answer does. */
+const showsOnce = /^(people\.invite|people\.invite_again|tokens\.create): /;
+
 describe('no answer', () => {
   test('has a header that it should not have, and each has those that it must', () => {
     expect(wrong(headerFault)).toEqual([]);
@@ -261,7 +264,10 @@ describe('no answer', () => {
     const repeated = (one: Found) =>
       isError(one) && textOf(one.reply).includes(canary) ? one.reply.text : undefined;
     expect(wrong(repeated)).toEqual([]);
-    const tokens = wrong(({ reply }) => /tb_(?:pat|ocs|ort)_\w{20}/.exec(textOf(reply))?.[0]);
+    const tokens = wrong((one) => {
+      const isShown = showsOnce.test(one.name) && !isError(one);
+      return isShown ? undefined : /tb_(?:pat|ocs|ort|inv)_\w{20}/.exec(textOf(one.reply))?.[0];
+    });
     expect(tokens).toEqual([]);
   });
 

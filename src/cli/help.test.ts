@@ -82,7 +82,7 @@ describe('what is missing', () => {
                            products.read, products.write, locations.read,
                            locations.write, inventory.read, inventory.write,
                            operations.read, events.read, webhooks.read,
-                           webhooks.write
+                           webhooks.write, access.read, access.write
   --locations <locations>  "all", "none", or IDs, by comma
 
 Example:

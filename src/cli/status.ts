@@ -5,6 +5,7 @@ import { get as getHttp, type RequestOptions } from 'node:http';
 import { get as getHttps } from 'node:https';
 import type { Credential } from '../access/operator/credentials.ts';
 import { type Config, readConfig, UsageError } from '../config.ts';
+import { limits } from '../core/limits.ts';
 import type { Reader } from '../core/statement.ts';
 import { systemMessage } from '../core/system-failure.ts';
 import { type CommonFlags, define, withStore } from './command.ts';
@@ -129,9 +130,8 @@ function serviceNeeds({ url, ready, details }: Service): Need[] {
   return needs;
 }
 
-const soonSeconds = 14 * 86_400;
-/** A day, and time to take one. */
-const oldBackupMs = 26 * 3_600_000;
+const soonSeconds = limits.needsDays * 86_400;
+const oldBackupMs = limits.backupOldHours * 3_600_000;
 
 async function backupNeeds(
   { backups, storage }: Config,

@@ -243,6 +243,12 @@ export const limits = {
 
   tokenDaysDefault: 90,
   tokenDaysMax: 366,
+  /** Time to replace a token, with a week away in it. */
+  needsDays: 14,
+  /** A list of what to do that is longer is not read. */
+  needsShown: 100,
+  /** A day, and time to take one. */
+  backupOldHours: 26,
   /** Time to walk to the person, or to send the link. */
   invitationMinutes: 10,
   /** Fine enough to find what is unused, and no more than 4 writes an hour and credential. */

@@ -79,8 +79,8 @@ async function transact(
   ]);
   const results = await connection.send([
     ...(isOpen ? [] : opening),
-    ...(locking.length === 0 ? [] : [{ ...lockJournals, values: [JSON.stringify(locking)] }]),
     ...besideOf(endpoint, decided),
+    ...(locking.length === 0 ? [] : [{ ...lockJournals, values: [JSON.stringify(locking)] }]),
     saving,
     commit,
   ]);

@@ -89,7 +89,7 @@ describe('an invitation', () => {
     expect(changed.code).toBe('idempotency_key_reused');
   });
 
-  test('again is of the same person, ends the one before, and lets back in who was revoked', async () => {
+  test('again is of the same person, ends the one before, and ends a revocation', async () => {
     const { api, invite } = await shop();
     const ada = await invite({ name: 'Ada', role: 'viewer' });
     expect((await api.patch(`/people/${ada.id}`, { status: 'revoked' })).body.data).toMatchObject({
@@ -178,7 +178,7 @@ describe('nobody', () => {
 });
 
 describe('a change', () => {
-  test('is refused by another version, changes nothing when it says what is, and counts', async () => {
+  test('is refused by another version, and is none when it says what is so', async () => {
     const { api, invite } = await shop();
     const { id } = await invite({ name: 'Ada', role: 'viewer' });
     const stale = { headers: { 'if-match': '"7"' } };

@@ -87,7 +87,8 @@ describe('a token', () => {
     const { api, make } = await shop();
     const { id } = await make();
     await service.db.sql(
-      `update credential_tokens set expires_at = now() - interval '1 second' where credential_id = $1`,
+      `update credential_tokens set expires_at = now() - interval '1 second'
+       where credential_id = $1`,
       [id],
     );
     expect((await api.get(`/tokens/${id}`)).body.data.status).toBe('ended');

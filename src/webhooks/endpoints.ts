@@ -201,7 +201,7 @@ const readScopes = resources.flatMap((resource) => {
   return [...types].map((type) => ({ type, scope: `${resource.name}.read`, is_inventory }));
 });
 
-function visibilityOf({
+export function visibilityOf({
   merchant,
   credentialId,
   scopes,

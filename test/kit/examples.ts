@@ -197,5 +197,6 @@ export const examples: Readonly<Record<string, Example>> = {
   'operations.list': {},
   'operations.get': { id: (shop) => firstOf(shop.operations) },
   'events.list': {},
+  'status.get': {},
   'credential.get': {},
 };

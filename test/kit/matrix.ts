@@ -354,6 +354,14 @@ export const matrix: Readonly<Record<string, Row>> = {
       ...cursor,
     },
   },
+  // What is in it depends on the scopes of each thing.
+  'status.get': {
+    route: 'GET /status',
+    scope: null,
+    ok: '200',
+    granted: everywhere('200'),
+    foreign: {},
+  },
   'credential.get': {
     route: 'GET /credential',
     scope: null,

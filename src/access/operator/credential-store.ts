@@ -251,7 +251,8 @@ export function listEndingCredentials(
     name: 'list_ending_credentials',
     text: `${credentialRecord}
       where c.merchant_id = $1 and c.kind = 'personal_access_token' and not c.is_operator
-        and c.role is null and c.revoked_at is null and newest.expires_at > now() - make_interval(secs => $2)
+        and c.role is null and c.revoked_at is null
+        and newest.expires_at > now() - make_interval(secs => $2)
         and newest.expires_at <= now() + make_interval(secs => $2)
       order by newest.expires_at, c.id`,
     values: [merchant, withinSeconds],

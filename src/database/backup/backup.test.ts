@@ -112,7 +112,8 @@ describe('a restored database', () => {
     expect(ledger.movements).toBeGreaterThan(0);
     expect(chain).toMatchObject({ ok: true, fault: null });
     const lines = await new AuditTrail(db).lines();
-    expect(lines.map(({ action }) => action)).toEqual([
+    const made = ['person.invite', 'token.create'];
+    expect(lines.map(({ action }) => action).filter((one) => !made.includes(one))).toEqual([
       'some.action',
       'another.action',
       'database.backup',
