@@ -1018,6 +1018,46 @@ export interface Product {
   updated_at: string;
 }
 
+/** What needs a person. */
+export interface Status {
+  /** At most 100 of a kind. Empty: nothing, as far as the caller may know. */
+  needs: {
+    /**
+     * `token_ends`: within 14 days, in the last third of its time. `token_ended`: in the
+     * last 14 days. `invitation_ended`: nobody used it. `webhook_paused`: and nobody asked
+     * for that. `webhook_failing`: its receiver does not take what it is sent.
+     * `reservations_expired`: in the last day, at a location. `backup_missing`,
+     * `backup_old`, `backup_failed`: the daily backup.
+     */
+    code:
+      | 'token_ends'
+      | 'token_ended'
+      | 'invitation_ended'
+      | 'webhook_paused'
+      | 'webhook_failing'
+      | 'reservations_expired'
+      | 'backup_missing'
+      | 'backup_old'
+      | 'backup_failed'
+      | (string & {});
+    /** The same for a person, in English. */
+    text: string;
+    /** What it is about. */
+    about: {
+      /** What it is. */
+      type: 'token' | 'person' | 'webhook' | 'location' | 'backup' | (string & {});
+      /** Its ID; null of a backup. */
+      id: string | null;
+      /** What it is called. */
+      name: string | null;
+    };
+    /** When it happens, or since when it is so. */
+    at: string | null;
+    /** Of how many; 200 stands for more. */
+    count: number;
+  }[];
+}
+
 /** A product, with what is on hand at a location. */
 export interface StockItem {
   /** The product. */
@@ -2492,7 +2532,7 @@ export interface Operations {
     /** Invite a person again */
     invite_again(
       id: string,
-      body: PeopleInvite_againBody,
+      body?: PeopleInvite_againBody,
       options?: WriteOptions,
     ): Promise<Result<Person, WriteMeta>>;
   };
@@ -2509,6 +2549,10 @@ export interface Operations {
     ): Promise<Result<Token, WriteMeta>>;
     /** Read a token */
     get(id: string, options?: CallOptions): Promise<Result<Token, Meta>>;
+  };
+  readonly status: {
+    /** Ask what needs a person */
+    get(options?: CallOptions): Promise<Result<Status, Meta>>;
   };
   readonly credential: {
     /** Ask what one’s own credential may do */
@@ -2601,5 +2645,6 @@ export const routes = {
   'tokens.list': 'LIST /tokens',
   'tokens.update': 'PATCH /tokens/{id}',
   'tokens.get': 'GET /tokens/{id}',
+  'status.get': 'GET /status',
   'credential.get': 'GET /credential',
 } as const;

@@ -17,7 +17,7 @@ const isVisible = `(c.id = $2 or $3::text[] is null
 
 const days = `interval '${limits.needsDays} days'`;
 
-/** Tokens of programs that end soon, or ended lately. One of a week is not named on its first day. */
+/** Tokens of programs that end soon or ended lately: one of a week is not named on day one. */
 export function findEndingTokens(may: Sight): Statement<NamedNeed> {
   return {
     name: 'find_ending_tokens',

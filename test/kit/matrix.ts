@@ -378,6 +378,9 @@ export const pages: readonly string[] = [
   '/docs/start.js',
   '/docs/redoc.js',
   '/docs/errors',
+  ...['guide', 'access', 'events', 'reads', 'stock', 'webhooks', 'writes'].map(
+    (of) => `/docs/${of}`,
+  ),
   '/healthz',
   '/readyz',
 ];
