@@ -110,6 +110,7 @@ describe('every example', () => {
   let server: PrivateServer;
   /** What stands for each kind of ID of an example. */
   const real: Record<string, string> = {};
+  let person: string;
 
   const inShell = (line: string) => {
     const script = `tallybook() { "${process.execPath}" "${program}" "$@"; }; ${line}`;
@@ -133,6 +134,7 @@ describe('every example', () => {
     real.cred = demo.credential_id;
     const scopes = '--scopes inventory.read,inventory.write';
     real.app = (await printed(`app create --name "Stock Sync" ${scopes}`)).id;
+    person = (await printed(`person invite --merchant ${real.mer} --name Grace --role viewer`)).id;
     // So that the check has what it needs, but for somebody who answers.
     const forCheck = await printed('merchant create --name Check --for-check');
     await writeFile(join(directory, 'check.json'), JSON.stringify(forCheck));
@@ -153,7 +155,8 @@ describe('every example', () => {
       expect(line).toContain(`tallybook ${command}`);
       const pasted = line.replaceAll(
         /\b(mer|cred|app|loc)_[0-9a-z]{26}/g,
-        (sample, prefix: string) => real[prefix] ?? sample,
+        (sample, prefix: string) =>
+          prefix === 'cred' && command.startsWith('person ') ? person : (real[prefix] ?? sample),
       );
       await works(command, pasted);
     }

@@ -116,6 +116,11 @@ export const sources = {
 function exampleLines({ example }: DocumentedCommand): string[] {
   if (example === '') return [];
   const found = Object.entries(sources).filter(([prefix]) => example.includes(` ${prefix}`));
-  const hint = found.map(([prefix, source]) => `${source} shows yours (${prefix}…)`).join(', ');
+  const people = '"tallybook person list"';
+  const sourceOf = (prefix: string, source: string) =>
+    prefix === 'cred_' && example.startsWith('tallybook person ') ? people : source;
+  const hint = found
+    .map(([prefix, source]) => `${sourceOf(prefix, source)} shows yours (${prefix}…)`)
+    .join(', ');
   return ['', 'Example:', `  $ ${example}`, ...(hint === '' ? [] : [`  ${hint}.`])];
 }

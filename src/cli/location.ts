@@ -1,11 +1,9 @@
 // `tallybook location`: makes and lists a merchant's locations, as the interface shows them.
 
 import { Option } from 'commander';
-import type { CollectionEndpoint } from '../contract/endpoint.ts';
-import { limits } from '../core/limits.ts';
-import { type Reader, readsOf } from '../core/statement.ts';
 import { type CommonFlags, define, group, idOf, nameOf, withStore } from './command.ts';
 import type { DocumentedCommand } from './help.ts';
+import { everyPage } from './listing.ts';
 import { members, show, table } from './output.ts';
 
 interface CreateFlags extends CommonFlags {
@@ -79,7 +77,7 @@ async function create(flags: CreateFlags): Promise<void> {
 
 async function list(flags: ListFlags): Promise<void> {
   const locations = await withStore(flags, ({ database }) =>
-    locationsOf(database.reader, flags.merchant),
+    everyPage<Location>(database.reader, flags.merchant, 'locations.list'),
   );
   await show(flags, locations, (all) =>
     all.length === 0
@@ -96,28 +94,4 @@ async function list(flags: ListFlags): Promise<void> {
           ]),
         ),
   );
-}
-
-/** Every page of GET /locations, for the operator. */
-async function locationsOf(reader: Reader, merchant: string): Promise<Location[]> {
-  const { endpoints } = await import('../app.ts');
-  const { operatorAt } = await import('../access/operator/operator.ts');
-  const principal = await operatorAt(reader, merchant);
-  const endpoint = endpoints.find(({ contract }) => contract.name === 'locations.list');
-  if (endpoint === undefined) throw new Error('there is no list of locations');
-  const { run } = endpoint as CollectionEndpoint;
-  const found: Location[] = [];
-  for (let after: string | undefined, isMore = true; isMore; isMore = after !== undefined) {
-    const page = await run(readsOf(reader), {
-      principal,
-      id: '',
-      query: {},
-      location: undefined,
-      page: { limit: limits.pageSizeMax, after },
-      keyHash: undefined,
-    });
-    found.push(...(page.items as Location[]));
-    after = page.next;
-  }
-  return found;
 }

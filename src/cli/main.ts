@@ -19,6 +19,7 @@ import { defineLimit } from './limit.ts';
 import { defineLocation } from './location.ts';
 import { defineMerchant } from './merchant.ts';
 import { defineMigrate } from './migrate.ts';
+import { definePerson } from './person.ts';
 import { defineRestore } from './restore.ts';
 import { defineServe } from './serve.ts';
 import { defineStatus } from './status.ts';
@@ -67,6 +68,7 @@ function program(): DocumentedCommand {
     defineMerchant,
     defineLocation,
     defineToken,
+    definePerson,
     defineApp,
     defineLimit,
     defineAudit,

@@ -67,7 +67,7 @@ interface Details {
 }
 
 /** Its own address: what a proxy before it says is not asked. */
-function urlOf({ host, port, tls }: Config): string {
+export function urlOf({ host, port, tls }: Config): string {
   const everywhere: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
   const address = everywhere[host] ?? host;
   const name = address.includes(':') ? `[${address}]` : address;
