@@ -222,6 +222,19 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
   };
 }
 
+/** Where the commands that work over HTTP find the service. @throws UsageError */
+export function clientSettings(flags: { readonly url?: string; readonly token?: string }) {
+  const { url = process.env.TALLYBOOK_URL ?? '', token = process.env.TALLYBOOK_TOKEN ?? '' } =
+    flags;
+  if (url === '') throw new UsageError('--url or TALLYBOOK_URL must say where the service is');
+  if (token === '') throw new UsageError('--token or TALLYBOOK_TOKEN must say who calls');
+  if (!/^https?:/.test(url) || !URL.canParse(url)) {
+    throw new UsageError(`--url must be an address such as http://127.0.0.1:8080, not ${url}`);
+  }
+  const base = url.replace(/(\/api\/v1)?\/*$/, '');
+  return { baseUrl: `${base}/api/v1`, token };
+}
+
 /** Of a private server in a directory, whatever database the environment names. */
 export function privateConfig(directory: string): Config {
   const { variable } = settings.postgresBin;

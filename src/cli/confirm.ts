@@ -12,13 +12,20 @@ export async function confirm(
   { yes = false }: { readonly yes?: boolean },
 ): Promise<void> {
   if (yes) return;
-  if (!process.stdin.isTTY || !process.stderr.isTTY) {
+  const answer = await asked(question);
+  if (answer === undefined) {
     throw new UsageError('this cannot be undone, and there is no terminal to ask on: add --yes');
   }
+  if (!answer) throw new Error('nothing was done');
+}
+
+/** What a person says on the terminal; undefined where there is none. */
+export async function asked(question: string): Promise<boolean | undefined> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined;
   // Without a line editor, which would keep Ctrl-C from ending the process.
   const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
   const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
   const answer = await Promise.race([lines.question(`${question} [y/N] `), ended]);
   lines.close();
-  if (!/^\s*y(es)?\s*$/i.test(answer)) throw new Error('nothing was done');
+  return /^\s*y(es)?\s*$/i.test(answer);
 }

@@ -2,18 +2,15 @@
 // what it is and the resource as the interface shows it, as of one moment. The last line counts the
 // others, so that a copy that broke off is told from a whole one.
 
-import { once } from 'node:events';
-import type { Writable } from 'node:stream';
 import { operatorAt } from '../access/operator/operator.ts';
 import { endpoints } from '../app.ts';
 import type { CollectionEndpoint, MemberEndpoint } from '../contract/endpoint.ts';
 import { limits } from '../core/limits.ts';
 import type { GrantedLocationId, Principal } from '../core/principal.ts';
 import { type Reader, readsOf } from '../core/statement.ts';
-import { openDraft } from '../database/backup/file.ts';
-import { codeOf } from '../database/find.ts';
 import { presentOperation } from '../operations/endpoints.ts';
 import { listOperationsOn } from '../operations/store.ts';
+import { writeOut } from './write-out.ts';
 
 interface ExportedLine {
   readonly type: string;
@@ -98,37 +95,16 @@ export async function writeLines(
   lines: AsyncGenerator<ExportedLine>,
   file: string,
 ): Promise<number> {
-  if (file === '-') return writeTo(process.stdout, lines);
-  const draft = openDraft(file);
-  try {
-    const records = await writeTo(draft.stream, lines);
-    draft.stream.end();
-    await once(draft.stream, 'finish');
-    draft.finish();
-    draft.keep();
-    return records;
-  } finally {
-    draft.discard();
-  }
-}
-
-/** As fast as the reader reads. One that closes the pipe has read enough. */
-async function writeTo(stream: Writable, lines: AsyncGenerator<ExportedLine>): Promise<number> {
-  const failed = once(stream, 'error').then(([error]) => Promise.reject(error));
-  failed.catch(() => undefined);
-  const write = async (line: ExportedLine) => {
-    const isFull = !stream.write(`${JSON.stringify(line)}\n`);
-    if (isFull) await Promise.race([once(stream, 'drain'), failed]);
-  };
   let records = 0;
-  try {
+  async function* texts() {
     for await (const line of lines) {
-      await write(line);
+      yield textOf(line);
       records += 1;
     }
-    await write({ type: 'end', data: { records } });
-  } catch (error) {
-    if (codeOf(error) !== 'EPIPE') throw error;
+    yield textOf({ type: 'end', data: { records } });
   }
+  await writeOut(texts(), file);
   return records;
 }
+
+const textOf = (line: ExportedLine) => `${JSON.stringify(line)}\n`;

@@ -14,7 +14,9 @@ import { defineCheck } from './check.ts';
 import { defineCompletion } from './completion.ts';
 import { defineCustomer } from './customer.ts';
 import { defineDemo } from './demo.ts';
+import { defineExport } from './export-files.ts';
 import { DocumentedCommand } from './help.ts';
+import { defineImport } from './import.ts';
 import { defineLimit } from './limit.ts';
 import { defineLocation } from './location.ts';
 import { defineMerchant } from './merchant.ts';
@@ -73,6 +75,8 @@ function program(): DocumentedCommand {
     defineLimit,
     defineAudit,
     defineCustomer,
+    defineImport,
+    defineExport,
     defineDemo,
     defineCheck,
     defineCompletion,

@@ -3,23 +3,19 @@
 // are judged on waits for them, and they wait for it.
 
 import type { Write } from '../contract/endpoint.ts';
-import { placesFault } from '../core/decimal.ts';
 import { lookupId } from '../core/id.ts';
 import type { Detail } from '../core/problem.ts';
 import { recordEndpoints } from '../records/endpoints.ts';
 import type { Row } from '../records/record.ts';
 import { isSame } from '../records/revision.ts';
 import * as contract from './contract.ts';
-import { priceFaults } from './price.ts';
+import { lowStockFaults, productFaults, unitOf } from './faults.ts';
 import { type Conditions, lockLevels, lockProductsFully } from './store.ts';
 
 type Product = Row<typeof contract.products>;
 
 export const productEndpoints = recordEndpoints(contract.products, contract, {
-  check: ({ price, ...body }) => [
-    ...priceFaults(price),
-    ...(body.unit === undefined ? [] : lowStockFaults(unitOf(body.unit), body.low_stock_at)),
-  ],
+  check: productFaults,
   locks(writes, by) {
     const concerned = writes.filter(concernsInventory).map(conditionsOf);
     return [lockProductsFully(concerned, by), lockLevels(concerned, by)];
@@ -35,10 +31,6 @@ function concernsInventory({ body }: Write<Partial<Product>>): boolean {
   return [status, tracked, unit, low_stock_at].some((value) => value !== undefined);
 }
 
-/** Null in a PATCH is the default. */
-const unitOf = (unit: Product['unit'] | null): Product['unit'] =>
-  unit ?? (contract.products.defaults.unit as Product['unit']);
-
 function conditionsOf({ id, externalId, body }: Write<Partial<Product>>): Conditions {
   const { status, inventory_tracked: tracked, unit, low_stock_at } = body;
   const { defaults } = contract.products;
@@ -53,15 +45,6 @@ function conditionsOf({ id, externalId, body }: Write<Partial<Product>>): Condit
     sets_low_stock: low_stock_at !== undefined,
     low_stock_at,
   };
-}
-
-/** What runs out is counted as the product is. */
-function lowStockFaults(
-  { precision }: Product['unit'],
-  quantity: Product['low_stock_at'] | undefined,
-): Detail[] {
-  const fault = quantity ? placesFault(quantity, precision) : undefined;
-  return fault === undefined ? [] : [{ field: 'low_stock_at', ...fault }];
 }
 
 /** `moved` are the products with a movement, among those whose levels were locked. */

@@ -1,0 +1,46 @@
+// What becomes of rows, whichever way they are sent, and what an answer says of it.
+
+import type { Tallybook } from '@tallybook/client';
+import type { Chunk } from './chunks.ts';
+import type { Plan } from './run-file.ts';
+
+export type RowOutcome =
+  | { readonly kind: 'created' | 'changed' | 'unchanged' }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+export interface Sending {
+  readonly tb: Tallybook;
+  readonly signal: AbortSignal;
+}
+
+export interface Sender {
+  /** What has to be kept before the rows are sent; undefined when the file says all. */
+  plan(chunk: Chunk): Promise<Plan | undefined>;
+  /**
+   * Sends them until each is settled: one outcome for each. The same rows with the same plan are
+   * the same requests.
+   * @param keep puts another plan in the place of the first, before it is carried out.
+   */
+  send(
+    chunk: Chunk,
+    plan: Plan | undefined,
+    keep: (plan: Plan) => Promise<void>,
+  ): Promise<RowOutcome[]>;
+}
+
+interface Refusal {
+  readonly code?: unknown;
+  readonly message?: unknown;
+  readonly details?: unknown;
+}
+
+/** Why, for a person. */
+export function reasonOf({ code, message, details }: Refusal): string {
+  const list = Array.isArray(details) ? (details as readonly Refusal[]) : [];
+  const parts = list.map((one) =>
+    `${String(Object(one).field ?? '')} ${String(one.message)}`.trim(),
+  );
+  return parts.length > 0
+    ? `${String(code)}: ${parts.join('; ')}`
+    : `${String(code)}: ${String(message)}`;
+}
