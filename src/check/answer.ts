@@ -134,6 +134,7 @@ function described({ status, headers, text, body: all }: Answer): string {
 }
 
 function shown(value: unknown): string {
-  const text = value === undefined ? 'nothing' : JSON.stringify(value);
+  const all = value instanceof Set ? [...value] : value;
+  const text = all === undefined ? 'nothing' : JSON.stringify(all);
   return text.length > 300 ? `${text.slice(0, 300)}…` : text;
 }

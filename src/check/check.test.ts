@@ -12,9 +12,11 @@ import { testSecret } from '../../test/kit/environment.ts';
 import { sampleOf } from '../../test/kit/extent.ts';
 import { httpProxies, isInstalled, startProxy } from '../../test/kit/http-proxies.ts';
 import { freePort } from '../../test/kit/port.ts';
-import { type ServiceProcess, startProcess } from '../../test/kit/process.ts';
+import { type ServiceProcess, serveProcess, startProcess } from '../../test/kit/process.ts';
 import { runProgram, runTallybook, thisCheckout } from '../../test/kit/program.ts';
 import { proxyFaults, slow } from '../../test/kit/proxy-faults.ts';
+import { copyOfService } from '../../test/kit/service-copy.ts';
+import { serviceFaults } from '../../test/kit/service-faults.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'tallybook-check-'));
 const certificate = makeCertificate();
@@ -26,7 +28,8 @@ let service: ServiceProcess;
 beforeAll(async () => {
   writeCertificate(certificate, files);
   db = await createTestDatabase();
-  service = await startProcess(db, { TALLYBOOK_WEBHOOK_ALLOW: '127.0.0.1' });
+  // Of two nodes either calls receivers: here it is the one that a test starts.
+  service = await startProcess(db, { TALLYBOOK_WEBHOOKS: 'off' });
   writeFileSync(tokens, await command('merchant', 'create', '--name', 'Check', '--for-check'));
 });
 afterAll(async () => {
@@ -62,22 +65,33 @@ const failedOf = ({ checks }: Report) =>
 
 const faultsOf = ({ checks }: Report) => checks.filter(({ result }) => result !== 'passed');
 
+test('at least ten ways to break a proxy, and as many to break the service, are tried', () => {
+  expect(Math.min(proxyFaults.length, serviceFaults.length)).toBeGreaterThanOrEqual(10);
+});
+
 describe('a deployment', () => {
   const proxy = httpProxies.find(({ name }) => isInstalled(name));
 
   test(`behind ${proxy?.name ?? 'no proxy'} passes every check, within a minute`, async () => {
-    const { api } = service;
+    const [port, own] = [await freePort(), await freePort()];
+    const url = proxy === undefined ? `http://127.0.0.1:${own}` : `https://127.0.0.1:${port}`;
+    const behind = await serveProcess(['--database-url', db.serviceUrl, '--port', String(own)], {
+      TALLYBOOK_MIGRATE_URL: db.ownerUrl,
+      TALLYBOOK_SECRET: testSecret,
+      TALLYBOOK_WEBHOOK_ALLOW: '127.0.0.1',
+      TALLYBOOK_PUBLIC_URL: url,
+    });
     const folder = { directory, files, ca: certificate.cert };
-    const running = proxy && (await startProxy(proxy, api.origin, folder));
-    const url = running === undefined ? api.origin : `https://127.0.0.1:${running.port}`;
+    const running = proxy && (await startProxy(proxy, `http://127.0.0.1:${own}`, folder, port));
     try {
       const report = await check(url);
       expect(faultsOf(report)).toEqual([]);
-      expect(report.checks.length).toBeGreaterThanOrEqual(180);
+      expect(report.checks.length).toBeGreaterThanOrEqual(340);
       expect(report.seconds).toBeLessThan(60);
       expect(report.ok).toBe(true);
     } finally {
       running?.stop();
+      await behind.end();
     }
   }, 120_000);
 
@@ -100,6 +114,21 @@ describe('a deployment', () => {
       expect(report.ok).toBe(false);
     } finally {
       proxy.close();
+    }
+  });
+});
+
+describe('a service', () => {
+  test.each(sampleOf(serviceFaults, 2))('with the fault $name is found by name', async (one) => {
+    const copy = copyOfService(one);
+    const env = { TALLYBOOK_WEBHOOK_ALLOW: '127.0.0.1' };
+    const broken = await startProcess(db, env, { bin: copy.bin });
+    try {
+      const report = await check(broken.api.origin, '--only', one.found);
+      expect(failedOf(report)).toContainEqual(['failed', one.found]);
+    } finally {
+      await broken.end();
+      copy.remove();
     }
   });
 });

@@ -36,7 +36,11 @@ export async function* runChecks(
     const outcomes = await Promise.all(all);
     return { title, outcomes, seconds: secondsSince(started) };
   });
-  for (const group of groups) yield await group;
+  try {
+    for (const group of groups) yield await group;
+  } finally {
+    await shop.close();
+  }
 }
 
 async function outcomeOf(shop: Shop, subject: string, one: Check): Promise<Outcome> {

@@ -64,7 +64,7 @@ async function tokensOf(database: Database, merchant: MerchantId, other: Merchan
   const foreign = await make('the other merchant', { merchant: other });
   const limited = await make('a low limit');
   await setLimit(database, { credential: limited.credential.id }, slowLimit);
-  const expired = await make('expired', { lifeSeconds: 1 });
+  const expired = await make('expired', { lifeSeconds: 0 });
   const revoked = await make('revoked');
   await revoke(database, revoked.credential.id);
   return {

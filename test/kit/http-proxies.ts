@@ -92,8 +92,9 @@ export async function startProxy(
   { name, prepare }: HttpProxy,
   upstream: string,
   folder: ProxyFolder,
+  wanted?: number,
 ): Promise<RunningProxy> {
-  const port = await freePort();
+  const port = wanted ?? (await freePort());
   const command = prepare(port, new URL(upstream).host, folder);
   const proxy = spawn(name, [...command], { ...inPath, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
