@@ -86,8 +86,8 @@ export function errorOf(status: number, headers: Headers, body: unknown): Tallyb
   const isLost = status < 400 || status >= 500 || status === 408 || status === 429;
   const Kind = classes[status] ?? (isLost ? UnavailableError : RequestError);
   const known = isOurs
-    ? { code: error.code, message: error.message, details: error.details }
-    : { code: 'unexpected_answer', message: `The answer ${status} is not one of Tallybook.` };
+    ? { code: error.code, message: wordsOf(error), details: error.details }
+    : { code: 'unexpected_answer', message: strange(status, headers) };
   // OAuth has another form.
   const reason = typeof error === 'string' ? { code: error, message: words ?? error } : known;
   return new Kind({
@@ -98,6 +98,25 @@ export function errorOf(status: number, headers: Headers, body: unknown): Tallyb
     retryable: isLost && (status < 300 || status >= 400),
     retryAfter: secondsOf(headers),
   });
+}
+
+/** With what is wrong first: some logs have the message only. */
+function wordsOf({ message, details = [] }: { message: string; details?: ErrorDetail[] }): string {
+  const some = details
+    .slice(0, 3)
+    .map(({ field = '', message: what }) => `${field} ${what}`.trim());
+  const more = details.length > some.length ? [`and ${details.length - some.length} more`] : [];
+  return some.length === 0 ? message : `${message} (${[...some, ...more].join('; ')})`;
+}
+
+function strange(status: number, headers: Headers): string {
+  const place = headers.get('location');
+  const leads = place === null ? '' : `, which leads to ${place},`;
+  const kind = headers.get('content-type') ?? 'without a type';
+  return (
+    `The answer ${status} (${kind})${leads} is not one of Tallybook: something else is at baseUrl, or ` +
+    'between here and there.'
+  );
 }
 
 /** Retry-After in seconds. A date counts by the clock of whoever answered. */

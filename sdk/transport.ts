@@ -33,8 +33,9 @@ export class Transport {
   readonly #budgetMs: number;
 
   constructor({ baseUrl, token, budgetMs = 60_000 }: ClientOptions) {
-    this.#baseUrl = new URL(baseUrl).href.replace(/\/+$/, '');
-    this.#token = token;
+    if (!(budgetMs >= 0)) throw new TypeError(`budgetMs must be milliseconds, not ${budgetMs}.`);
+    this.#baseUrl = addressOf(baseUrl);
+    this.#token = typeof token === 'function' ? token : usable(token);
     this.#budgetMs = budgetMs;
   }
 
@@ -61,8 +62,8 @@ export class Transport {
 
   async token(refused?: string, signal?: AbortSignal): Promise<string> {
     if (typeof this.#token === 'string') return this.#token;
-    const asked = this.#token(refused);
-    return signal === undefined ? asked : unlessAborted(signal, Promise.resolve(asked));
+    const asked = Promise.resolve(this.#token(refused)).then(usable);
+    return signal === undefined ? asked : unlessAborted(signal, asked);
   }
 
   /** Once, under this token. */
@@ -87,6 +88,28 @@ export class Transport {
   }
 }
 
+/** What is no address would be tried until the time is over, as if a network had failed. */
+function addressOf(baseUrl: string): string {
+  try {
+    const { protocol, search, hash, href } = new URL(baseUrl);
+    if (/^https?:$/.test(protocol) && search + hash === '') return href.replace(/\/+$/, '');
+  } catch {
+    // Told below.
+  }
+  const example = 'https://stock.example.com/api/v1';
+  throw new TypeError(`baseUrl must be an address such as ${example}, and not ${baseUrl}.`);
+}
+
+/** So would a token that no header can carry. It is not shown: it may be right but for a blank. */
+function usable(token: string): string {
+  const trimmed = typeof token === 'string' ? token.trim() : '';
+  if (/^[\x21-\x7e]+$/.test(trimmed)) return trimmed;
+  const found = trimmed === '' ? 'There is none.' : 'This one has blanks or other characters.';
+  throw new TypeError(
+    `The token must be a text as it was given to you (tb_pat_…), or a function. ${found}`,
+  );
+}
+
 /** One request with its whole answer. */
 export async function exchange(
   url: string,
@@ -97,7 +120,8 @@ export async function exchange(
   signal?.throwIfAborted();
   const controller = new AbortController();
   const abort = () => controller.abort();
-  const timer = setTimeout(abort, Math.min(leftMs, attemptMs));
+  const mostMs = Math.max(0, Math.min(leftMs, attemptMs));
+  const timer = setTimeout(abort, mostMs);
   signal?.addEventListener('abort', abort);
   try {
     const response = await fetch(url, { ...init, signal: controller.signal });
@@ -109,12 +133,23 @@ export async function exchange(
   } catch (cause) {
     signal?.throwIfAborted();
     if (cause instanceof TallybookError) throw cause;
-    const message = `No answer came from ${new URL(url).origin}.`;
+    const isLate = controller.signal.aborted;
+    const why = isLate ? `within ${(mostMs / 1000).toFixed(1)} s` : `(${reasonOf(cause, url)})`;
+    const message = `No answer came from ${new URL(url).origin} ${why}.`;
     throw new ConnectionError({ code: 'connection_lost', message, retryable: true, cause });
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', abort);
   }
+}
+
+/** Browsers say of an answer that a page may not read the same as of none. */
+function reasonOf(cause: unknown, url: string): string {
+  const { location } = globalThis as { readonly location?: { readonly origin?: string } };
+  const isForeign = location?.origin !== undefined && location.origin !== new URL(url).origin;
+  const hint = isForeign ? `; a page of ${location.origin} may call its own origin only` : '';
+  const { message, cause: inner } = Object(cause);
+  return `${Object(inner).message ?? message ?? cause}${hint}`.trim();
 }
 
 function parse(text: string): WireAnswer['body'] {

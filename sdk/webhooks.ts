@@ -27,6 +27,9 @@ export async function verifyWebhook(
   secret: string | readonly string[],
   { toleranceSeconds = 300 }: VerifyOptions = {},
 ): Promise<Event> {
+  if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
+    throw new TypeError('The body must be the text or the bytes that came, not what they mean.');
+  }
   const id = headerOf(headers, 'webhook-id');
   const timestamp = headerOf(headers, 'webhook-timestamp');
   const age = Math.abs(Date.now() / 1000 - Number(timestamp));
@@ -61,8 +64,10 @@ function headerOf(headers: Parameters<typeof verifyWebhook>[1], name: string): s
 }
 
 function keyOf(secret: string) {
-  const bytes = bytesOf(secret.replace(/^whsec_/, ''));
-  if (bytes === undefined || bytes.length === 0) throw new TypeError('The secret is not base64.');
+  const bytes = bytesOf(`${secret ?? ''}`.replace(/^whsec_/, ''));
+  if (bytes === undefined || bytes.length === 0) {
+    throw new TypeError('The secret must be whsec_ and base64, as webhooks.secret.get gives it.');
+  }
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };
   return crypto.subtle.importKey('raw', bytes, algorithm, false, ['verify']);
 }
