@@ -14,7 +14,7 @@ let usual: ClientOptions;
 beforeAll(async () => {
   service = await startEnvironment();
   token = (await service.given.credential(await service.given.merchant())).token;
-  usual = { baseUrl: `${service.api.origin}/api/v1`, token, budgetMs: 300 };
+  usual = { baseUrl: `${service.api.origin}/api/v1`, token, budgetMs: 30_000 };
 });
 afterAll(() => service.stop());
 
@@ -71,11 +71,11 @@ describe('before anything is sent', () => {
 });
 
 describe('when something else answers', () => {
-  const answering = async (answer: RequestListener): Promise<TallybookError> => {
+  const answering = async (answer: RequestListener, budgetMs = 30_000): Promise<TallybookError> => {
     const server = createServer(answer);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
-    const tb = client({ baseUrl: `http://127.0.0.1:${port}/api/v1` });
+    const tb = client({ baseUrl: `http://127.0.0.1:${port}/api/v1`, budgetMs });
     const error = await failureOf(tb.credential.get());
     server.closeAllConnections();
     server.close();
@@ -104,7 +104,7 @@ describe('when something else answers', () => {
   });
 
   test('silence says how long it was', async () => {
-    const { code, message } = await answering(() => undefined);
+    const { code, message } = await answering(() => undefined, 300);
     expect(code).toBe('connection_lost');
     expect(message).toMatch(/^No answer came from http:\/\/127\.0\.0\.1:\d+ within 0\.3 s\.$/);
   });
@@ -112,7 +112,7 @@ describe('when something else answers', () => {
 
 test('an address where nobody listens is named with the reason', async () => {
   const baseUrl = `http://127.0.0.1:${await freePort()}/api/v1`;
-  const { message } = await failureOf(client({ baseUrl }).credential.get());
+  const { message } = await failureOf(client({ baseUrl, budgetMs: 300 }).credential.get());
   expect(message).toMatch(/^No answer came from http:\/\/127\.0\.0\.1:\d+ \(.*ECONNREFUSED.*\)\.$/);
 });
 

@@ -132,6 +132,8 @@ describe.each(writes)('$name', (one) => {
     expect(full.status).toBe(ok);
     const over = await send(one, shop, shop.api, { text: valid.padEnd(most + 1) });
     expect([over.status, over.code]).toEqual([413, 'content_too_large']);
+    const size = most === 2 ** 20 ? '1 MiB' : `${most / 2 ** 10} KiB`;
+    expect(over.body.error.message).toBe(`The body is larger than this route takes: ${size}.`);
   });
 
   test('refuses members that it does not know or sets itself, and names all at once', async () => {

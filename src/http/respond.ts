@@ -2,6 +2,7 @@
 // is not a Problem is an unexpected failure: its cause is logged, never sent.
 
 import type { FastifyReply } from 'fastify';
+import { ordinaryBody } from '../contract/contract.ts';
 import { isRetryable, overloaded, Problem, retryLater } from '../core/problem.ts';
 import { DatabaseFailure } from '../core/statement.ts';
 
@@ -96,24 +97,33 @@ export function problemAnswer(problem: Problem, requestId: string) {
   };
 }
 
-/** Any failure as the Problem to answer. */
-export function problemOf(error: unknown): Problem {
+/** Any failure as the Problem to answer. `bodyBytesMax` is what its route takes. */
+export function problemOf(error: unknown, bodyBytesMax: number = ordinaryBody.bytes): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof DatabaseFailure && error.kind !== 'refused') {
     if (error.kind !== 'timeout') return overloaded(error);
     return new Problem('timeout', { headers: retryLater(), cause: error });
   }
-  return frameworkProblem(error) ?? new Problem('internal_error', { cause: error });
+  return frameworkProblem(error, bodyBytesMax) ?? new Problem('internal_error', { cause: error });
 }
 
 /** What the framework refuses before a handler runs. */
-function frameworkProblem(error: unknown): Problem | undefined {
+function frameworkProblem(error: unknown, bodyBytesMax: number): Problem | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined;
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    return new Problem('content_too_large', { headers: { Connection: 'close' } });
+    return bodyTooLarge(bodyBytesMax, { Connection: 'close' });
   }
   const isClientFault =
     'statusCode' in error && typeof error.statusCode === 'number' && error.statusCode < 500;
   if (!isClientFault && error.code !== 'ECONNRESET') return undefined;
   return new Problem('malformed_request', { headers: { Connection: 'close' }, cause: error });
+}
+
+/** Says how much the route takes. */
+export function bodyTooLarge(most: number, headers: Readonly<Record<string, string>> = {}) {
+  const size = most % 2 ** 20 === 0 ? `${most / 2 ** 20} MiB` : `${most / 2 ** 10} KiB`;
+  return new Problem('content_too_large', {
+    message: `The body is larger than this route takes: ${size}.`,
+    headers,
+  });
 }

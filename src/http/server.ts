@@ -207,7 +207,7 @@ function takeOverRequests(
     done();
   });
   app.setErrorHandler((error, request, reply) => {
-    request.problem = problemOf(error);
+    request.problem = problemOf(error, request.routeOptions.bodyLimit);
     return sendProblem(reply, request.problem);
   });
   app.setNotFoundHandler((request, reply) => {

@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import { mintId } from '../../core/id.ts';
 import { limits } from '../../core/limits.ts';
 import { Problem, type ProblemCode } from '../../core/problem.ts';
-import { commonHeaders, jsonType, problemBody, problemHeaders } from '../respond.ts';
+import { bodyTooLarge, commonHeaders, jsonType, problemBody, problemHeaders } from '../respond.ts';
 import { closeSocket } from './connections.ts';
 import { servedMethods } from './message.ts';
 
@@ -60,8 +60,11 @@ export function answerParserErrors(
     // The client asks before it sends the body, so it need not send one that would be refused.
     if (request.headers.expect?.trim().toLowerCase() !== '100-continue') {
       respond(response, new Problem('expectation_failed'), report);
-    } else if (Number(request.headers['content-length'] ?? 0) > bodyBytesMaxOf(pathOf(request))) {
-      respond(response, new Problem('content_too_large'), report);
+      return;
+    }
+    const most = bodyBytesMaxOf(pathOf(request));
+    if (Number(request.headers['content-length'] ?? 0) > most) {
+      respond(response, bodyTooLarge(most), report);
     } else {
       response.writeContinue();
       server.emit('request', request, response);
