@@ -113,3 +113,17 @@ test.runIf(browser !== undefined)(
   },
   120_000,
 );
+
+test.runIf(browser !== undefined)(
+  'a page of another origin reads nothing of the service, and is told why',
+  async () => {
+    const { token } = await service.given.credential(await service.given.merchant());
+    const other = service.api.origin;
+    const { code, message } = (await visit({ do: 'call', token, other })) as Record<string, string>;
+    expect(code).toBe('connection_lost');
+    expect(message).toMatch(
+      /^No answer came from http:.*; a page of http:\S+ may call its own origin only\)\.$/,
+    );
+  },
+  120_000,
+);

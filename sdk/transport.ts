@@ -168,13 +168,15 @@ export async function persist<Done>(
   attempt: (leftMs: number) => Promise<Done>,
 ): Promise<Done> {
   const end = performance.now() + budgetMs;
+  // An attempt that is cut off at once would tell less than the one before it.
+  const leastMs = Math.min(1_000, budgetMs / 10);
   for (let tries = 0; ; tries += 1) {
     try {
       return await attempt(end - performance.now());
     } catch (error) {
       if (!(error instanceof TallybookError) || !error.retryable) throw error;
       const wait = waitBefore(tries, error.retryAfter);
-      if (performance.now() + wait >= end) throw error;
+      if (performance.now() + wait + leastMs >= end) throw error;
       await sleep(wait, signal);
     }
   }

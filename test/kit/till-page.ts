@@ -1,5 +1,6 @@
 // A till in a browser, which sdk/browser.test.ts opens and kills. What its address says is what it
-// does: it sells while nothing answers, or sends what is stored. It reports to the test's server.
+// does: it sells while nothing answers, sends what is stored, or calls a service of another origin.
+// It reports to the test's server.
 
 import { IndexedDbStore } from '../../sdk/indexeddb-store.ts';
 import { Quantity, Tallybook } from '../../sdk/main.ts';
@@ -18,6 +19,14 @@ async function run(): Promise<object> {
     baseUrl: `${location.origin}/api/v1`,
     token: words.get('token') ?? '',
   });
+  if (words.get('do') === 'call') {
+    const baseUrl = `${words.get('other')}/api/v1`;
+    const tb = new Tallybook({ baseUrl, token: words.get('token') ?? '', budgetMs: 3_000 });
+    return tb.credential.get().then(
+      ({ data }) => ({ credential: data.id }),
+      ({ code, message }) => ({ code, message }),
+    );
+  }
   const store = await IndexedDbStore.open();
   const second = await IndexedDbStore.open().catch((error: Error) => error.message);
   const outbox = tb.outbox(store);
