@@ -1,6 +1,7 @@
 // `tallybook merchant create --for-check`: a merchant for `tallybook check`, with what the check
 // needs and cannot make over HTTP: tokens of several kinds, a second merchant, an application.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../core/limits.ts';
 import type { MerchantId, Scope } from '../core/principal.ts';
 import type { Database } from '../database/connect.ts';
@@ -67,6 +68,8 @@ async function tokensOf(database: Database, merchant: MerchantId, other: Merchan
   const expired = await make('expired', { lifeSeconds: 0 });
   const revoked = await make('revoked');
   await revoke(database, revoked.credential.id);
+  // Whoever checks at once finds it ended.
+  await sleep(1_000);
   return {
     token: wide.token,
     narrow_token: narrow.token,
