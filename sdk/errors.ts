@@ -114,8 +114,8 @@ function strange(status: number, headers: Headers): string {
   const leads = place === null ? '' : `, which leads to ${place},`;
   const kind = headers.get('content-type') ?? 'without a type';
   return (
-    `The answer ${status} (${kind})${leads} is not one of Tallybook: something else is at baseUrl, or ` +
-    'between here and there.'
+    `The answer ${status} (${kind})${leads} is not one of Tallybook: something else is at ` +
+    'baseUrl, or between here and there.'
   );
 }
 

@@ -57,7 +57,7 @@ describe('before anything is sent', () => {
     expect(data.kind).toBe('personal_access_token');
   });
 
-  test('a webhook that was parsed already, or has no secret, is told from a forged one', async () => {
+  test('a webhook that was parsed, or has no secret, is told from a forged one', async () => {
     const headers = {
       'webhook-id': 'evt_1',
       'webhook-timestamp': `${Math.floor(Date.now() / 1000)}`,
