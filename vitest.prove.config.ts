@@ -4,8 +4,17 @@ import { defineConfig } from 'vitest/config';
 import { clientByName } from './vitest.config.ts';
 
 // The long proofs, for `npm run prove`: files of their own, and every file that `npm test` runs
-// with a sample of what there is to try. Some measure time or take the whole machine: one file at a
-// time.
+// with a sample of what there is to try. Of its own is what starts servers and processes, breaks
+// them, or takes long to prepare; then some that measure time or take the whole machine, and with
+// them everything that is sampled: one file at a time.
+
+const alone = [
+  'test/chaos/chaos.prove.ts',
+  'test/failpoints/frozen.prove.ts',
+  'test/failpoints/stall.prove.ts',
+  'test/wire/many-clients.prove.ts',
+  'test/wire/patience.prove.ts',
+];
 
 const files = ['src', 'sdk', 'test'].flatMap((folder) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
@@ -17,12 +26,30 @@ export default defineConfig({
   resolve: { alias: clientByName },
   test: {
     globalSetup: ['test/kit/postgres.ts'],
-    include: files.filter((path) => path.endsWith('.prove.ts') || isSampled(path)),
     env: { TALLYBOOK_PROVE: 'everything' },
-    fileParallelism: false,
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 30_000 } },
+    maxWorkers: 4,
     maxConcurrency: 16,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'together',
+          include: files.filter((path) => path.endsWith('.prove.ts') && !alone.includes(path)),
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'alone',
+          include: [...alone, ...files.filter(isSampled)],
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
   },
 });

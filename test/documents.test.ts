@@ -13,6 +13,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { makeCertificate, writeCertificate } from './kit/certificates.ts';
 import { type Example, installFor, runExamples } from './kit/example-program.ts';
+import { sampleOf } from './kit/extent.ts';
 import { Browser } from './kit/oauth.ts';
 import { freePort } from './kit/port.ts';
 import { withDatabase } from './kit/postgres.ts';
@@ -57,7 +58,7 @@ const elsewhere: readonly (readonly [RegExp, string])[] = [
   [/^npx (vitest|tsx|-p)\b/, 'CI and contributors run them'],
   [/^(useradd|systemctl|journalctl|install -d|cp \S+\.service)\b/, 'needs systemd as root'],
   [/^(git pull|echo TALLYBOOK_BACKUP_DIR=)/, 'changes the program or settings of the reader'],
-  [/\bgpg\b/, 'needs a key of the reader; src/cli/backup.test.ts pipes a backup'],
+  [/\bgpg\b/, 'needs a key of the reader; src/cli/backup.prove.ts pipes a backup'],
   [/\bpg_restore\b/, 'the packaged PostgreSQL has neither pg_dump nor pg_restore'],
 ];
 
@@ -248,40 +249,44 @@ const documents = [
   'bench/README.md',
 ].filter((path) => blocksOf(path).some(({ kind }) => kind === 'sh' || kind === 'ts'));
 
-test.each(documents)('%s: every command does what it says', { timeout: 180_000 }, async (path) => {
-  const reader = new Reader();
-  let output = '';
-  let wasRun = false;
-  let program: Example[] = [];
-  const endProgram = async () => {
-    if (program.length > 0) await reader.runProgram(program);
-    program = [];
-  };
-  try {
-    for (const { kind, text } of blocksOf(path)) {
-      const example = program.at(-1);
-      if (kind === 'text' && wasRun) expectLines(text, output);
-      else if (kind === 'text' && example !== undefined) example.expected = text;
-      wasRun = false;
-      if (kind === 'sql') await asSuperuser(ownName(text).replace('…', password));
-      if (kind === 'ts') program.push({ code: text });
-      if (kind !== 'sh') continue;
-      await endProgram();
-      output = '';
-      for (const command of commandsOf(text)) {
-        if (command.startsWith('#') || elsewhere.some(([pattern]) => pattern.test(command)))
-          continue;
-        output += await reader.run(command);
-        wasRun = true;
+test.each(sampleOf(documents, 4))(
+  '%s: every command does what it says',
+  { timeout: 180_000 },
+  async (path) => {
+    const reader = new Reader();
+    let output = '';
+    let wasRun = false;
+    let program: Example[] = [];
+    const endProgram = async () => {
+      if (program.length > 0) await reader.runProgram(program);
+      program = [];
+    };
+    try {
+      for (const { kind, text } of blocksOf(path)) {
+        const example = program.at(-1);
+        if (kind === 'text' && wasRun) expectLines(text, output);
+        else if (kind === 'text' && example !== undefined) example.expected = text;
+        wasRun = false;
+        if (kind === 'sql') await asSuperuser(ownName(text).replace('…', password));
+        if (kind === 'ts') program.push({ code: text });
+        if (kind !== 'sh') continue;
+        await endProgram();
+        output = '';
+        for (const command of commandsOf(text)) {
+          if (command.startsWith('#') || elsewhere.some(([pattern]) => pattern.test(command)))
+            continue;
+          output += await reader.run(command);
+          wasRun = true;
+        }
       }
+      await endProgram();
+    } finally {
+      await reader.end();
+      await asSuperuser('drop database if exists reader (force);\n');
+      await asSuperuser('drop role if exists reader_service;\ndrop role if exists reader_owner;\n');
     }
-    await endProgram();
-  } finally {
-    await reader.end();
-    await asSuperuser('drop database if exists reader (force);\n');
-    await asSuperuser('drop role if exists reader_service;\ndrop role if exists reader_owner;\n');
-  }
-});
+  },
+);
 
 test('the guide is read in one go: at most 1,500 words, its examples among them', () => {
   const guide = readFileSync(join(root, 'docs/integrate/guide.md'), 'utf8');

@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Answer, Api } from '../../test/kit/api.ts';
 import { type Environment, startEnvironment } from '../../test/kit/environment.ts';
-import { addLedger } from '../../test/kit/ledger.ts';
-import { limits } from '../core/limits.ts';
+import { pagesOf } from '../../test/kit/pages.ts';
 import { beginnings, datesBetween } from './days.ts';
 
 let service: Environment;
@@ -43,18 +41,6 @@ interface Day {
   readonly date: string;
   readonly movements: number;
   readonly reasons: readonly object[];
-}
-
-async function pagesOf(api: Api, path: string): Promise<Day[][]> {
-  const pages: Day[][] = [];
-  for (let rest: string | undefined = path; rest !== undefined; ) {
-    const answer: Answer = await api.get(rest);
-    expect([answer.status, answer.body.error]).toEqual([200, undefined]);
-    pages.push(answer.body.data);
-    const { next_cursor: next } = answer.body.meta;
-    rest = next === undefined ? undefined : `${path}&cursor=${encodeURIComponent(next)}`;
-  }
-  return pages;
 }
 
 const none = (date: string): Day => ({ date, movements: 0, reasons: [] });
@@ -136,7 +122,7 @@ describe('the movements of each day', () => {
   test('are the same over pages of any length', async () => {
     for (const limit of [1, 2, 3]) {
       const path = `${daily(shop, '2026-03-27', '2026-03-30')}&limit=${limit}`;
-      const pages = await pagesOf(shop.api, path);
+      const pages = await pagesOf<Day>(shop.api, path);
       expect(pages.flat()).toEqual(whole);
       expect(pages[0]).toHaveLength(limit);
     }
@@ -180,47 +166,6 @@ describe('a walk over days', () => {
     const void_ = await shop.api.get(`${path}&cursor=${first.body.meta.next_cursor}`);
     expect([void_.status, void_.code]).toEqual([400, 'journal_mismatch']);
   });
-
-  test('sums up 50,000 movements a page, also within a day and within an operation', async () => {
-    const shop = await newShop();
-    const size = { levels: 1_201, movements: 100 };
-    await addLedger(service.db, shop.owner, shop.location, size);
-    const all = size.levels * size.movements;
-    const session = await service.db.session();
-    await session.query("begin; set local session_replication_role = 'replica'");
-    // Of three lines each, and on two days.
-    await session.query(
-      `update inventory_movements set position = (position + 2) / 3, line = (position - 1) % 3 + 1
-       where merchant_id = $1`,
-      [shop.merchant],
-    );
-    for (const [table, time] of [
-      ['operations', 'created_at'],
-      ['inventory_movements', 'recorded_at'],
-    ]) {
-      await session.query(
-        `update ${table} set ${time} = case when position <= 1000 then '2026-01-30T12:00Z'
-           else '2026-01-31T12:00Z' end::timestamptz where merchant_id = $1`,
-        [shop.merchant],
-      );
-    }
-    await session.query('delete from operations where merchant_id = $1 and position > $2', [
-      shop.merchant,
-      Math.ceil(all / 3),
-    ]);
-    await session.query('commit; analyze');
-    await session.end();
-    expect(all / limits.movementsSummedMax).toBeGreaterThan(2);
-    const pages = await pagesOf(shop.api, daily(shop, '2026-01-29', '2026-02-01'));
-    expect(pages.map((page) => page.map(({ movements }) => movements))).toEqual([
-      [0, 3_000],
-      [],
-      [all - 3_000, 0],
-    ]);
-    const sums = [{ reason: 'stock_count', movements: all - 3_000, quantity_out: '0' }];
-    expect(pages[2]?.[0]?.reasons).toMatchObject(sums);
-    expect(pages[2]?.[0]?.reasons).toMatchObject([{ quantity_in: `${all - 3_000}` }]);
-  }, 120_000);
 });
 
 test('days are at most 92, from the first to the last', async () => {

@@ -181,7 +181,7 @@ const durability: readonly Mutant[] = [
         to: "synchronous_commit: 'off',",
       },
     ],
-    suites: ['src/postgres/server.test.ts'],
+    suites: ['src/postgres/server.prove.ts'],
   },
   {
     name: 'batch-commits-without-flush',

@@ -119,6 +119,7 @@ export class Workspace {
   #vitest(suite: string, report: string): Promise<string> {
     const program = join(this.#tree, 'node_modules', 'vitest', 'vitest.mjs');
     const flags = ['--bail=1', '--reporter=json', `--outputFile=${report}`];
+    if (suite.endsWith('.prove.ts')) flags.push('--config', 'vitest.prove.config.ts');
     const child = spawn(process.execPath, [program, 'run', ...flags, suite], {
       cwd: this.#tree,
       env: {

@@ -56,7 +56,7 @@ test('holds the compiled program, its migrations and its documents, and nothing 
     (await readdir(join(root, folder), { recursive: true, withFileTypes: true }))
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name).slice(root.length));
-  const sources = (await files('src')).filter((path) => /(?<!\.test)\.ts$/.test(path));
+  const sources = (await files('src')).filter((path) => /(?<!\.(?:test|prove))\.ts$/.test(path));
   const expected = [
     'LICENSE',
     'README.md',
