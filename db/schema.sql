@@ -421,6 +421,15 @@ create trigger operations_immutable before delete or update on operations for ea
 create trigger operations_not_emptied before truncate on operations for each statement execute function refuse_change();
 create constraint trigger operations_whole after insert on operations deferrable initially deferred for each row when (new.movements > 0) execute function refuse_missing_movements();
 
+create table person_passwords (
+  merchant_id text collate "C" not null,
+  credential_id text collate "C" not null,
+  hash text not null,
+  set_at timestamp with time zone not null,
+  constraint person_passwords_pkey primary key (merchant_id, credential_id),
+  constraint person_passwords_merchant_id_credential_id_fkey foreign key (merchant_id, credential_id) references credentials(merchant_id, id)
+);
+
 create table products (
   merchant_id text collate "C" not null,
   id text collate "C" not null,
@@ -477,6 +486,14 @@ create table schema_migrations (
   applied_at timestamp with time zone not null default now(),
   constraint schema_migrations_pkey primary key (number)
 );
+
+create unlogged table sign_in_tries (
+  subject bytea not null,
+  full_at timestamp with time zone not null,
+  constraint sign_in_tries_pkey primary key (subject),
+  constraint sign_in_tries_subject_check check (octet_length(subject) = 32)
+);
+create index sign_in_tries_by_end on sign_in_tries (full_at);
 
 create table webhook_progress (
   merchant_id text collate "C" not null,

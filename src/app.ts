@@ -37,6 +37,7 @@ import { peopleEndpoints } from './people/endpoints.ts';
 import { productEndpoints } from './products/endpoints.ts';
 import { reservationCommands, reservationEndpoints } from './reservations/endpoints.ts';
 import { Sweep } from './reservations/sweep.ts';
+import { SignIn } from './sessions/sign-in.ts';
 import { type BackupSight, type StatusTools, statusEndpoints } from './status/endpoints.ts';
 import { stockEndpoints } from './stock/endpoints.ts';
 import { tokenEndpoints } from './tokens/endpoints.ts';
@@ -118,6 +119,8 @@ export interface Service {
   sweep(onError: (error: unknown) => void): Sweep;
   /** Begins to call the receivers of webhooks, until what is returned is stopped. */
   deliver(watcher?: DeliveryOptions): Delivery;
+  /** How people sign in. */
+  readonly signIn: SignIn;
   /** The authorization server, made when it is first asked for. */
   oauthServer(issuer: string): Promise<OAuthServer>;
   /** Writes what it has noted in the background. Call it when no request is running. */
@@ -161,6 +164,7 @@ export function createService(options: ServiceOptions): Service {
       failures: new FailedAuthentications(),
       cursors: new CursorSealer(options.secret),
     },
+    signIn: new SignIn(database.reserve, database.globalWriter),
     performAsOperator: recorded(database, perform),
     sweep: (onError) => sweepOf(database, perform, onError),
     deliver(watcher) {

@@ -20,12 +20,13 @@ import { systemReason } from './core/system-failure.ts';
 import { openStore, type Store } from './database/open.ts';
 import { Certificate } from './http/certificate.ts';
 import { Metrics } from './http/metrics.ts';
-import { createServer, type HttpServer } from './http/server.ts';
+import { type ConsoleOptions, createServer, type HttpServer } from './http/server.ts';
 import { programVersion, sitesOf } from './http/sites.ts';
 import { logRequest } from './log.ts';
 import { oauthRoutes } from './oauth/routes.ts';
 import { startPrivateServer } from './postgres/server.ts';
 import type { Sweep } from './reservations/sweep.ts';
+import { sessionRoutes } from './sessions/routes.ts';
 import type { Delivery } from './webhooks/delivery.ts';
 
 /** A started service. */
@@ -104,8 +105,7 @@ async function serveStore(
   const { config, log, metrics, certificate, backups, linesLost } = parts;
   const { database, secret } = store;
   const service = createService({
-    database,
-    secret,
+    ...{ database, secret },
     webhookAllow: config.webhookAllow,
     backups: () => backups?.state,
     onBatch: (type, commands, seconds) => metrics.observeBatch(type, commands, seconds),
@@ -124,6 +124,7 @@ async function serveStore(
       server: (issuer) => service.oauthServer(issuer),
       failures: service.api.failures,
     }),
+    console: consoleOf(service, config.publicUrl),
     sites: sitesOf({ endpoints, isReady, details: () => detailsOf(parts) }),
     trustedProxies: config.trustedProxies,
     certificate,
@@ -156,6 +157,10 @@ async function serveStore(
     state.background = begin(service, parts);
   };
   return { running, setReady };
+}
+
+function consoleOf({ signIn, api }: Service, publicUrl: string | undefined): ConsoleOptions {
+  return { publicUrl, routes: sessionRoutes({ signIn, callers: api, publicUrl }) };
 }
 
 /** What runs beside the requests. */

@@ -250,7 +250,9 @@ describe('no answer', () => {
 
   test('shows a column of the database that no contract names', async () => {
     // The rows that answers come from do have the marks.
-    for (const table of tables.filter((name) => name !== 'rate_buckets')) {
+    // Nobody signs in here.
+    const empty = ['rate_buckets', 'person_passwords', 'sign_in_tries'];
+    for (const table of tables.filter((name) => !empty.includes(name))) {
       const [row] = await service.db.sql<{ text: string }>(
         `select row_to_json(t)::text as text from ${table} t limit 1`,
       );

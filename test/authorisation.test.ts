@@ -21,7 +21,7 @@ import {
 import { examples } from './kit/examples.ts';
 import { extent, timeout } from './kit/extent.ts';
 import { matrix, oauthPaths, pages } from './kit/matrix.ts';
-import type { Row } from './kit/matrix-row.ts';
+import { type Row, sessionPaths } from './kit/matrix-row.ts';
 import { createTestMerchant, type TestMerchant } from './kit/merchant.ts';
 import { recordsOf } from './kit/mirror.ts';
 import { startWholeEnvironment, type WholeEnvironment } from './kit/whole-environment.ts';
@@ -132,7 +132,10 @@ describe('outside of the version', () => {
       const [, path = ''] = route.split(' ');
       return `/api/v1${path.replaceAll(/\{(\w+)\}/g, ':$1')}`;
     });
-    const expected = new Set([...versioned, ...pages, ...oauthPaths]);
+    const ofConsole = versioned.map((path) => `/console${path}`);
+    const expected = new Set([
+      ...[...versioned, ...ofConsole, ...pages, ...oauthPaths, ...sessionPaths],
+    ]);
     expect([...service.paths].sort()).toEqual([...expected].sort());
   });
 

@@ -138,6 +138,26 @@ create table credential_tokens (
 create index credential_tokens_by_credential on credential_tokens (merchant_id, credential_id);
 alter table credentials add foreign key (given_by) references credential_tokens (token_hash);
 
+-- What a person signs in with: scrypt, with its cost and salt. Older than the last invitation it is
+-- void.
+create table person_passwords (
+  merchant_id text collate "C" not null,
+  credential_id text collate "C" not null,
+  hash text not null,
+  set_at timestamptz not null,
+  primary key (merchant_id, credential_id),
+  foreign key (merchant_id, credential_id) references credentials (merchant_id, id)
+);
+
+-- How often somebody tried a password lately: the moment at which all tries are back. By the
+-- SHA-256 of the name as it was given. Unlogged: a crash gives all tries back, which helps once.
+create unlogged table sign_in_tries (
+  subject bytea primary key check (octet_length(subject) = 32),
+  full_at timestamptz not null
+);
+
+create index sign_in_tries_by_end on sign_in_tries (full_at);
+
 -- Authorization codes, refresh tokens, authorization requests under way and the IDs of client
 -- assertions that were used. Whatever gives access is here as its SHA-256, and not in the payload.
 create table oauth_records (

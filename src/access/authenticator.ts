@@ -12,7 +12,7 @@ import {
   findCredentials,
   type KeyQuestion,
 } from './store.ts';
-import { hashToken, isOAuthToken } from './token.ts';
+import { hashToken, isOAuthToken, isSessionToken } from './token.ts';
 
 /** As many as the reserve has connections. More would only make the batches smaller. */
 const queriesAtOnceMax = 2;
@@ -34,7 +34,12 @@ interface Answer {
 }
 
 /** Called for every use of a credential that is worth noting. */
-export type NoteUse = (credential: { readonly merchant_id: string; readonly id: string }) => void;
+export type NoteUse = (credential: {
+  readonly merchant_id: string;
+  readonly id: string;
+  /** Of a session: the hash of its token. */
+  readonly session?: Buffer | undefined;
+}) => void;
 
 /** One question: a token, and the location that its request names. Keys may join it. */
 class LookUp {
@@ -118,16 +123,19 @@ export class Authenticator {
       const rows = await this.#reader.query(findCredentials(asked));
       const byPosition = new Map(rows.map((row) => [row.position, row]));
       for (const [index, lookUp] of batch.entries()) {
-        lookUp.resolve(this.#admitted(byPosition.get(index), lookUp.locationId));
+        lookUp.resolve(this.#admitted(byPosition.get(index), lookUp));
       }
     } catch (error) {
       for (const lookUp of batch) lookUp.reject(error);
     }
   }
 
-  #admitted(row: CredentialRow | undefined, locationId: string | undefined): Answer | undefined {
+  #admitted(row: CredentialRow | undefined, { token, locationId }: LookUp): Answer | undefined {
     if (row === undefined) return undefined;
-    if (row.is_use_news) this.#noteUse(row);
+    if (row.is_use_news) {
+      const session = isSessionToken(token) ? hashToken(token) : undefined;
+      this.#noteUse({ merchant_id: row.merchant_id, id: row.id, session });
+    }
     return {
       principal: principalOf(row),
       location: locationId !== undefined && isGranted(row, locationId) ? locationId : undefined,

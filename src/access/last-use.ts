@@ -3,7 +3,8 @@
 // waits for that, and a lost note loses nothing else.
 
 import type { Writer } from '../core/statement.ts';
-import { noteUses } from './store.ts';
+import type { NoteUse } from './authenticator.ts';
+import { extendSessions, noteUses } from './store.ts';
 import { commitAll } from './transact.ts';
 
 const notesPerWriteMax = 1_000;
@@ -12,6 +13,7 @@ const writeDelay = 1_000;
 export class LastUses {
   readonly #writer: Writer;
   readonly #pending = new Map<string, string>();
+  readonly #sessions = new Map<string, Buffer>();
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<boolean> | undefined;
   #isClosed = false;
@@ -20,9 +22,10 @@ export class LastUses {
     this.#writer = writer;
   }
 
-  note({ merchant_id, id }: { readonly merchant_id: string; readonly id: string }): void {
+  note({ merchant_id, id, session }: Parameters<NoteUse>[0]): void {
     if (this.#isClosed) return;
     this.#pending.set(id, merchant_id);
+    if (session !== undefined) this.#sessions.set(session.toString('hex'), session);
     this.#schedule();
   }
 
@@ -49,8 +52,11 @@ export class LastUses {
   async #write(): Promise<boolean> {
     const notes = [...this.#pending].slice(0, notesPerWriteMax);
     for (const [id] of notes) this.#pending.delete(id);
+    const sessions = [...this.#sessions.values()];
+    this.#sessions.clear();
+    const extending = sessions.length === 0 ? [] : [extendSessions(sessions)];
     try {
-      await commitAll(this.#writer, [noteUses(notes)]);
+      await commitAll(this.#writer, [noteUses(notes), ...extending]);
       return true;
     } catch {
       return false;

@@ -83,6 +83,9 @@ const credentialColumns = `c.merchant_id, m.name as merchant_name, c.id, c.name,
     c.request_burst, m.requests_per_minute as merchant_requests_per_minute,
     m.request_burst as merchant_request_burst, c.application_id`;
 
+/** What is left of a session that was extended a while ago. */
+const extended = `interval '${60 * limits.sessionIdleHours - limits.lastUseGrainMinutes} minutes'`;
+
 /**
  * Each table is searched for one row at a time (`lateral … limit 1`), and the questions come as
  * JSON, whose length the planner does not know. So it plans once per connection, by index, for any
@@ -91,7 +94,7 @@ const credentialColumns = `c.merchant_id, m.name as merchant_name, c.id, c.name,
 const credentials = (isAdmitted: string, oauth: string, bound: string) => `
   select asked.position, ${credentialColumns},
     coalesce(c.last_used_at < now() - interval '${limits.lastUseGrainMinutes} minutes', true)
-      as is_use_news,
+      or c.role is not null and t.expires_at < now() + ${extended} as is_use_news,
     l.id is not null as location_exists, ${oauth} as oauth, ${bound} as bound
   from json_to_recordset($1)
     as asked (position int, token_hash bytea, location_id text, keys json)
@@ -105,7 +108,8 @@ const credentials = (isAdmitted: string, oauth: string, bound: string) => `
     select id from locations
     where merchant_id = c.merchant_id and id = asked.location_id limit 1) l
     on c.all_locations
-  where t.expires_at > now() and c.revoked_at is null and m.disabled_at is null${isAdmitted}`;
+  where t.expires_at > now() and c.revoked_at is null and m.disabled_at is null
+    and (c.invited_at is null or t.created_at >= c.invited_at)${isAdmitted}`;
 
 /**
  * What stands behind a token of an application: the application, what the token was asked to be
@@ -186,8 +190,8 @@ export interface AbsentCaller {
 
 /**
  * The same without a token: those of these credentials that are live. One with personal access
- * tokens is, while one of them is. Of an application's own tokens none need be: they end by the
- * hour, and the next one comes by itself.
+ * tokens is, while one of them is; a person is, until somebody revokes them. Of an application's
+ * own tokens none need be: they end by the hour, and the next one comes by itself.
  */
 export function findAbsent(callers: readonly AbsentCaller[]): Statement<CredentialRow> {
   const records = callers.map(({ merchant, credentialId, tokenScopes }, position) => ({
@@ -212,7 +216,7 @@ export function findAbsent(callers: readonly AbsentCaller[]): Statement<Credenti
           select a.scopes, max(k.expires_at) as expires_at from credential_tokens k
           where k.merchant_id = c.merchant_id and k.credential_id = c.id) t
         where c.revoked_at is null and m.disabled_at is null
-          and (c.application_id is not null or t.expires_at > now())
+          and (c.application_id is not null or c.role is not null or t.expires_at > now())
         offset 0) found
       where application_id is null or oauth is not null`,
     values: [JSON.stringify(records)],
@@ -275,5 +279,19 @@ export function noteUses(
         for no key update of n skip locked) u
       where c.merchant_id = u.merchant_id and c.id = u.id`,
     values: [uses.map(([, merchant]) => merchant), uses.map(([credential]) => credential)],
+  };
+}
+
+/** Gives the sessions of people that were used now their whole time again. */
+export function extendSessions(tokenHashes: readonly Buffer[]): Statement {
+  return {
+    name: 'extend_sessions',
+    text: `
+      update credential_tokens t
+      set expires_at = now() + interval '${limits.sessionIdleHours} hours'
+      from credentials c
+      where t.token_hash = any ($1) and t.expires_at > now() and c.merchant_id = t.merchant_id
+        and c.id = t.credential_id and c.role is not null`,
+    values: [tokenHashes],
   };
 }

@@ -12,8 +12,8 @@ const checksumLength = 6;
 const tokenShape = /^tb_(?:pat|oat)_[0-9A-Za-z]{46}$/;
 const secretShape = /^tb_ocs_[0-9A-Za-z]{46}$/;
 
-/** Personal and OAuth access token, client secret, refresh token, invitation. */
-export function mintToken(kind: 'pat' | 'oat' | 'ocs' | 'ort' | 'inv'): string {
+/** Personal and OAuth access token, client secret, refresh token, invitation, session. */
+export function mintToken(kind: 'pat' | 'oat' | 'ocs' | 'ort' | 'inv' | 'ses'): string {
   const body = `tb_${kind}_${randomText(randomLength)}`;
   return body + checksum(body);
 }
@@ -21,6 +21,16 @@ export function mintToken(kind: 'pat' | 'oat' | 'ocs' | 'ort' | 'inv'): string {
 /** Whether a string can be a token at all. */
 export function isToken(text: string): boolean {
   return tokenShape.test(text) && text.endsWith(checksum(text.slice(0, -checksumLength)));
+}
+
+/** Whether a string can be an invitation at all. */
+export function isInvitation(text: string): boolean {
+  return /^tb_inv_[0-9A-Za-z]{46}$/.test(text) && text.endsWith(checksum(text.slice(0, -6)));
+}
+
+/** Whether a string can be the token of a session at all. No header may carry one. */
+export function isSessionToken(text: string): boolean {
+  return /^tb_ses_[0-9A-Za-z]{46}$/.test(text) && text.endsWith(checksum(text.slice(0, -6)));
 }
 
 /** Whether a token is one of an application. */

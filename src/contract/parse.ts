@@ -61,13 +61,15 @@ export function closed(schema: TSchema): TSchema {
   return { ...schema, properties, additionalProperties: false } as unknown as TSchema;
 }
 
+type Form = Pick<WriteContract, 'method' | 'body' | 'data'>;
+
 /** Checks and normalises the bodies of one write. */
 export class BodyParser {
-  readonly #contract: WriteContract;
+  readonly #contract: Form;
   readonly #validator: () => ValidateFunction;
   readonly #readOnly: ReadonlySet<string>;
 
-  constructor(contract: WriteContract) {
+  constructor(contract: Form) {
     this.#contract = contract;
     this.#validator = onDemand(() => closed(contract.body));
     this.#readOnly = new Set(Object.keys((contract.data as unknown as Plain).properties ?? {}));

@@ -251,6 +251,16 @@ export const limits = {
   backupOldHours: 26,
   /** Time to walk to the person, or to send the link. */
   invitationMinutes: 10,
+  /** A working day without a pause of this length. */
+  sessionIdleHours: 12,
+  /** NIST SP 800-63B. A longer one costs no more time than this. */
+  passwordLengthMin: 12,
+  passwordLengthMax: 256,
+  /** Tries at the password of a name, and the minutes after which one more is allowed. */
+  signInTries: 10,
+  signInTryMinutes: 1,
+  /** From one address: a whole shift signs in from one. */
+  signInsPerMinute: 30,
   /** Fine enough to find what is unused, and no more than 4 writes an hour and credential. */
   lastUseGrainMinutes: 15,
   /** Longer than a season, so that a credential for seasonal work is not revoked. */

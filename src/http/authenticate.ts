@@ -10,6 +10,7 @@ import { isToken } from '../access/token.ts';
 import type { Principal, Scope } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
 import { checkRate, type RateCheck } from './rate-limit.ts';
+import { requireSameOrigin, sessionToken } from './session-cookie.ts';
 
 /** What decides whether a caller is admitted. */
 export interface CallerChecks {
@@ -24,12 +25,23 @@ const realm = 'Bearer realm="tallybook"';
  * The token of a request; undefined when it has none of the right form.
  * @throws Problem authentication_required.
  */
-export function bearerToken({ headers: { authorization } }: FastifyRequest): string | undefined {
+function bearerToken({ headers: { authorization } }: FastifyRequest): string | undefined {
   if (authorization === undefined || !/^bearer(?: |$)/i.test(authorization)) {
     throw new Problem('authentication_required', { headers: { 'WWW-Authenticate': realm } });
   }
   const token = /^bearer +(.*)$/i.exec(authorization)?.[1];
   return token !== undefined && isToken(token) ? token : undefined;
+}
+
+/**
+ * What says who calls: the bearer token, or, in a request of the console, the cookie.
+ * @throws Problem authentication_required.
+ */
+export function callerToken(request: FastifyRequest): string | undefined {
+  const { console: ours } = request.routeOptions.config;
+  if (ours === undefined) return bearerToken(request);
+  requireSameOrigin(request, ours.publicUrl);
+  return sessionToken(request);
 }
 
 /** One more invalid token from this address. */

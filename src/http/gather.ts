@@ -15,7 +15,7 @@ import { decodeJsonObject, JsonFault, type JsonObject } from '../contract/json.t
 import { QueryParser } from '../contract/parse.ts';
 import { limits } from '../core/limits.ts';
 import { Problem } from '../core/problem.ts';
-import { bearerToken } from './authenticate.ts';
+import { callerToken } from './authenticate.ts';
 import { idempotencyKey, ifMatchVersion, requireJsonAccepted, requireJsonBody } from './headers.ts';
 import { searchOf } from './wire/message.ts';
 
@@ -60,7 +60,7 @@ export function gathererOf(endpoint: Endpoint): (request: FastifyRequest) => Gat
     const filter = isList && search instanceof URLSearchParams && search.get('location_id');
     return {
       accept: read(() => requireJsonAccepted(headers)),
-      token: read(() => bearerToken(request)),
+      token: read(() => callerToken(request)),
       key: takesKey(request) ? read(() => idempotencyKey(headers)) : undefined,
       ifMatch: isWriting ? read(() => ifMatchVersion(headers, isVersioned)) : undefined,
       body,
@@ -134,7 +134,8 @@ export function said<T>(part: Part<T>): T {
   return part;
 }
 
-function decodeBody(request: FastifyRequest, most: BodyLimits): JsonObject {
+/** @throws Problem unsupported_media_type or invalid_json. */
+export function decodeBody(request: FastifyRequest, most: BodyLimits): JsonObject {
   requireJsonBody(request.declaredType, request.headers['content-encoding']);
   const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
   try {

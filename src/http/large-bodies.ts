@@ -4,7 +4,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../core/limits.ts';
 import { overloaded, type Problem } from '../core/problem.ts';
-import { badToken, bearerToken, type CallerChecks } from './authenticate.ts';
+import { badToken, type CallerChecks, callerToken } from './authenticate.ts';
 import { requireJsonAccepted } from './headers.ts';
 
 interface Waiting {
@@ -32,7 +32,7 @@ export class LargeBodies {
     // One that is too large for the route is refused without being read.
     if (size <= limits.bodyBytesMax || size > most) return;
     requireJsonAccepted(request.headers);
-    const token = bearerToken(request);
+    const token = callerToken(request);
     const { authenticator, failures } = this.#callers;
     const found =
       token === undefined ? undefined : await authenticator.authenticate(token, undefined);

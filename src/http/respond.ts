@@ -10,6 +10,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Errors of this route have OAuth's form. */
     isOAuth?: boolean;
+    /** It belongs to the console: a session counts here, and no bearer token. */
+    console?: { readonly publicUrl: string | undefined };
   }
 }
 

@@ -21,7 +21,7 @@ import { codingOf, compress } from './compression.ts';
 import { LargeBodies } from './large-bodies.ts';
 import { type Api, apiPrefix, type Handler, handlerOf } from './pipeline.ts';
 import type { LimitHeaders } from './rate-limit.ts';
-import { commonHeaders, problemOf, sendProblem, sendSuccess } from './respond.ts';
+import { commonHeaders, problemOf, type Success, sendProblem, sendSuccess } from './respond.ts';
 import { closeAfterAnswers, limitConnections } from './wire/connections.ts';
 import { checkMessage, isLiteral } from './wire/message.ts';
 import { answerParserErrors } from './wire/parser-errors.ts';
@@ -82,11 +82,27 @@ export interface OAuthRoute {
   answer(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
 }
 
+/** A route of signing in. */
+export interface SessionRoute {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  answer(request: FastifyRequest): Promise<Success>;
+}
+
+/** What the page of the console talks to. */
+export interface ConsoleOptions {
+  readonly routes: readonly SessionRoute[];
+  /** Where people reach the service, when the operator said so. */
+  readonly publicUrl: string | undefined;
+}
+
 export interface ServerOptions {
   readonly api: Api;
   readonly endpoints: readonly Endpoint[];
   readonly sites: readonly Site[];
   readonly oauthRoutes: readonly OAuthRoute[];
+  /** Absent: nobody signs in here. */
+  readonly console?: ConsoleOptions | undefined;
   readonly trustedProxies: readonly string[];
   /** Without one the service speaks HTTP, for a proxy or a client on the same machine. */
   readonly certificate?: Pick<Certificate, 'cert' | 'key'> | undefined;
@@ -233,26 +249,40 @@ function messageProblem({ raw, routeOptions }: FastifyRequest): Error | undefine
 
 function addRoutes(app: FastifyInstance, options: ServerOptions): void {
   const methodsByPath = new Map<string, string[]>();
-  const largeBodies = new LargeBodies(options.api);
-  const admission =
-    (most: number): preParsingAsyncHookHandler =>
-    async (request, reply, body) => {
-      await largeBodies.admit(request, reply, most);
-      return body;
-    };
   const note = (path: string, ...methods: string[]) =>
     methodsByPath.set(path, [...(methodsByPath.get(path) ?? []), ...methods]);
-  for (const endpoint of options.endpoints) {
-    const { contract } = endpoint;
-    const method = contract.kind === 'write' ? contract.method : 'GET';
-    const url = apiPrefix + contract.path.replaceAll(/\{(\w+)\}/g, ':$1');
-    const handler = withinDeadline(handlerOf(options.api, endpoint));
-    const bodyLimit = contract.kind === 'write' ? bodyLimitsOf(contract).bytes : 0;
+  const { console: ours } = options;
+  const roots = [
+    { root: apiPrefix, config: {} },
+    ...(ours === undefined ? [] : [{ root: consolePrefix + apiPrefix, config: { console: ours } }]),
+  ];
+  const largeBodies = new LargeBodies(options.api);
+  const answers: readonly SessionRoute[] = ours?.routes ?? [];
+  const routes = [
+    ...roots.flatMap(({ root, config }) =>
+      options.endpoints.map((endpoint) => {
+        const { contract } = endpoint;
+        return {
+          method: contract.kind === 'write' ? contract.method : 'GET',
+          url: root + contract.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+          bodyLimit: contract.kind === 'write' ? bodyLimitsOf(contract).bytes : 0,
+          answer: handlerOf(options.api, endpoint),
+          config,
+        };
+      }),
+    ),
+    ...answers.map(({ path: url, ...rest }) => ({ ...rest, url, bodyLimit: 0, config: {} })),
+  ];
+  for (const { method, url, bodyLimit, answer, config } of routes) {
+    const handler = withinDeadline(answer);
+    const preParsing: preParsingAsyncHookHandler = async (request, reply, body) => {
+      await largeBodies.admit(request, reply, bodyLimit);
+      return body;
+    };
     // GET routes answer HEAD too: the framework adds it.
     app.route({
-      method,
-      url,
-      ...(bodyLimit > ordinaryBody.bytes ? { bodyLimit, preParsing: admission(bodyLimit) } : {}),
+      ...{ method, url, config },
+      ...(bodyLimit > ordinaryBody.bytes ? { bodyLimit, preParsing } : {}),
       handler: async (request, reply) => sendSuccess(reply, await handler(request)),
     });
     note(url, ...(method === 'GET' ? ['GET', 'HEAD'] : [method]));
@@ -273,12 +303,16 @@ function addRoutes(app: FastifyInstance, options: ServerOptions): void {
   }
 }
 
+const consolePrefix = '/console';
+
 /** By path: who asks before sending a body asks before the framework has found the route. */
 function bodyBytesMaxIn(endpoints: readonly Endpoint[]): (path: string) => number {
   const byPath = new Map<string, number>();
   for (const { contract } of endpoints) {
     if (contract.kind !== 'write' || hasPathId(contract)) continue;
-    byPath.set(apiPrefix + contract.path, bodyLimitsOf(contract).bytes);
+    for (const root of [apiPrefix, consolePrefix + apiPrefix]) {
+      byPath.set(root + contract.path, bodyLimitsOf(contract).bytes);
+    }
   }
   return (path) => byPath.get(path) ?? ordinaryBody.bytes;
 }

@@ -10,6 +10,7 @@ import {
 } from '../access/managed.ts';
 import type { ManagedChange } from '../access/managed-store.ts';
 import { mintedFor } from '../access/once.ts';
+import { nameKey } from '../access/person-name.ts';
 import { scopesOfRole } from '../access/roles.ts';
 import { hashToken } from '../access/token.ts';
 import type { BodyOf } from '../contract/contract.ts';
@@ -23,11 +24,6 @@ import { people } from './resource.ts';
 type Invite = BodyOf<typeof contract.invite>;
 type InviteAgain = BodyOf<typeof contract.inviteAgain>;
 type Update = BodyOf<typeof contract.update>;
-
-/** Spaces and letters that look alike make no other name. */
-export function nameKey(name: string): string {
-  return name.normalize('NFKC').trim().replaceAll(/\s+/g, ' ').toLowerCase();
-}
 
 export function decideInvite(rows: Managed, write: Write<Invite>, time: string): ManagedOutcome {
   const { name, role } = write.body;

@@ -20,6 +20,7 @@ import {
   type ManagedRow,
 } from '../access/managed-store.ts';
 import { mintedFor } from '../access/once.ts';
+import { nameKey } from '../access/person-name.ts';
 import type { DataOf } from '../contract/contract.ts';
 import type {
   CollectionEndpoint,
@@ -102,7 +103,7 @@ export const peopleEndpoints: readonly Endpoint[] = [invite, update, inviteAgain
 /** The name that a write wants, as it is compared. */
 function wantedKey({ body }: Write): string | null {
   const { name } = body as { readonly name?: string | null };
-  return name === undefined || name === null ? null : rule.nameKey(name);
+  return name === undefined || name === null ? null : nameKey(name);
 }
 
 function presentPerson(

@@ -9,6 +9,7 @@ import { limits } from '../../src/core/limits.ts';
 import { connectDatabase, type Database } from '../../src/database/connect.ts';
 import { createServer, type RequestRecord } from '../../src/http/server.ts';
 import { oauthRoutes } from '../../src/oauth/routes.ts';
+import { sessionRoutes } from '../../src/sessions/routes.ts';
 import { Api } from './api.ts';
 import { conforms } from './conformance.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
@@ -68,6 +69,12 @@ export async function startNode(
     api: service.api,
     endpoints: served ?? service.endpoints,
     sites: [],
+    console: {
+      publicUrl: undefined,
+      routes: sessionRoutes({
+        ...{ signIn: service.signIn, callers: service.api, publicUrl: undefined },
+      }),
+    },
     oauthRoutes: oauthRoutes({
       issuer: () => origin,
       server: (issuer) => service.oauthServer(issuer),

@@ -37,3 +37,11 @@ export const everywhere = (ok: '200' | '201') => ({ asked: ok, another: ok, none
 export const asked = (ok: '200' | '201', otherwise: Outcome) =>
   ({ asked: ok, another: otherwise, none: otherwise }) as const;
 export const cursor = { 'query.cursor': '400 invalid_cursor' } as const;
+
+/** Where people sign in. Below `/console` there is every route of the version as well. */
+export const sessionPaths: readonly string[] = [
+  '/console/session',
+  '/console/session/invitation',
+  '/console/session/accept',
+  '/console/session/end',
+];

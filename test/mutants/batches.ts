@@ -48,7 +48,7 @@ export const batchMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/http/server.ts',
-        from: '      await largeBodies.admit(request, reply, most);\n',
+        from: '      await largeBodies.admit(request, reply, bodyLimit);\n',
         to: '',
       },
     ],

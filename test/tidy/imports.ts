@@ -208,6 +208,7 @@ const driver = packageOf('the driver', 'pg', /^pg(-|\/|$)/, ['database', 'postgr
 const framework = packageOf('the HTTP framework', 'fastify', /^@?fastify(-|\/|$)/, [
   'http',
   'oauth',
+  'sessions',
 ]);
 
 function packageOf(

@@ -3,7 +3,7 @@
 import { findLines, type Rule } from './rule.ts';
 
 const secret =
-  /\btb_(?:pat|oat|ocs|ort|inv)_[0-9A-Za-z]{46}\b|-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/;
+  /\btb_(?:pat|oat|ocs|ort|inv|ses)_[0-9A-Za-z]{46}\b|-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/;
 
 const some = 'a1B2c3'.repeat(8).slice(0, 46);
 

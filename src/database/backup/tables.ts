@@ -17,6 +17,7 @@ export const keptTables: readonly string[] = [
   'application_secrets',
   'credentials',
   'credential_tokens',
+  'person_passwords',
   'oauth_records',
   'operations',
   ...resourceTables.filter((name) => name !== 'operations'),
@@ -29,6 +30,7 @@ export const leftOut: Readonly<Record<string, string>> = {
   schema_migrations: 'a restore makes it by migrating; the manifest has its numbers and checksums',
   rate_buckets:
     'a crash empties it as well: everyone begins with a full bucket, which harms nobody',
+  sign_in_tries: 'a crash empties it as well: everyone may try a few passwords again',
 };
 
 export interface Table {

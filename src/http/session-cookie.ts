@@ -1,0 +1,56 @@
+// The cookie of a session, and where it counts: below /console, in requests of our own pages. Other
+// sites cannot send it (SameSite), and what says it comes from elsewhere is refused all the same.
+
+import type { FastifyRequest } from 'fastify';
+import { isSessionToken } from '../access/token.ts';
+import { Problem } from '../core/problem.ts';
+
+const cookieName = 'tallybook_session';
+
+/** What sets it; an empty token takes it away. The service says when it ends, not the browser. */
+export function sessionCookie(token: string, isSecureOnly: boolean): string {
+  const attributes = ['Path=/console', 'HttpOnly', 'SameSite=Strict'];
+  if (isSecureOnly) attributes.push('Secure');
+  if (token === '') attributes.push('Max-Age=0');
+  return [`${cookieName}=${token}`, ...attributes].join('; ');
+}
+
+/**
+ * The token in the cookie; undefined when it is none of ours.
+ * @throws Problem authentication_required when there is no cookie.
+ */
+export function sessionToken({ headers: { cookie = '' } }: FastifyRequest): string | undefined {
+  const values = cookie.split(';').flatMap((pair) => {
+    const [name = '', value = ''] = pair.trim().split('=');
+    return name === cookieName && value !== '' ? [value] : [];
+  });
+  const [token, another] = values;
+  if (token === undefined) throw new Problem('authentication_required', { message: notSignedIn });
+  return another === undefined && isSessionToken(token) ? token : undefined;
+}
+
+const notSignedIn = 'Nobody is signed in here.';
+
+/**
+ * A browser says where a request comes from with each that may change something, and, where the
+ * page is secure, with all.
+ * @throws Problem authentication_required
+ */
+export function requireSameOrigin(request: FastifyRequest, publicUrl: string | undefined): void {
+  const { origin, host, 'sec-fetch-site': site } = request.headers;
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  const isOwn = origin === undefined ? isRead : origin === publicUrl || hostOf(origin) === host;
+  const isSite = site === undefined || site === 'same-origin' || (isRead && site === 'none');
+  if (isOwn && isSite) return;
+  const message = 'A session counts in requests of the console alone: the Origin is another one.';
+  throw new Problem('authentication_required', { message });
+}
+
+function hostOf(origin: string): string | undefined {
+  return URL.canParse(origin) ? new URL(origin).host : undefined;
+}
+
+/** Whether people reach the service over TLS. */
+export function isSecure(request: FastifyRequest, publicUrl: string | undefined): boolean {
+  return request.protocol === 'https' || publicUrl?.startsWith('https:') === true;
+}
