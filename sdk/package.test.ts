@@ -109,8 +109,9 @@ describe('the package', () => {
     const kinds = new Set(files.map((path) => path.replace(/^dist\/.*?(\.d\.ts|\.\w+)$/, '*$1')));
     expect([...kinds].sort()).toEqual(['*.d.ts', '*.js', 'README.md', 'package.json']);
     expect(files.filter((path) => /test|till/.test(path))).toEqual([]);
-    const { dependencies } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
-    expect(dependencies).toBeUndefined();
+    const manifest = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+    expect(manifest.dependencies).toBeUndefined();
+    expect(manifest.engines).toEqual({ node: '>=20' });
     expect(await readdir(join(installed, 'node_modules'))).toEqual(
       expect.arrayContaining(['@tallybook']),
     );
