@@ -138,8 +138,10 @@ class Reader {
     const [code] = await once(child, 'close');
     const codes = findsSomething.test(command) ? [0, 1] : [0];
     expect(codes, `${command}\n${output()}`).toContain(code);
-    // Of an application one keeps what it was created with; some commands name all merchants.
-    if (!/ app (approve|revoke)| status$| --expiring /m.test(command)) this.printed += output();
+    // Of an application one keeps what it was created with. Some commands name other merchants, or
+    // credentials of people, which have no token.
+    const isOfOthers = / app (approve|revoke)| status$| --expiring | person /m.test(command);
+    if (!isOfOthers) this.printed += output();
     return output();
   }
 

@@ -12,6 +12,7 @@ export const guidePages: Readonly<Record<string, string>> = {
   reads: 'Read',
   events: 'Events',
   webhooks: 'Webhooks',
+  'import-export': 'Import and export',
   access: 'Tokens, limits, OAuth',
 };
 
