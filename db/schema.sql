@@ -421,6 +421,19 @@ create trigger operations_immutable before delete or update on operations for ea
 create trigger operations_not_emptied before truncate on operations for each statement execute function refuse_change();
 create constraint trigger operations_whole after insert on operations deferrable initially deferred for each row when (new.movements > 0) execute function refuse_missing_movements();
 
+create table person_passkeys (
+  merchant_id text collate "C" not null,
+  id text collate "C" not null,
+  credential_id text collate "C" not null,
+  public_key bytea not null,
+  counter bigint not null,
+  set_at timestamp with time zone not null,
+  constraint person_passkeys_pkey primary key (merchant_id, id),
+  constraint person_passkeys_merchant_id_credential_id_fkey foreign key (merchant_id, credential_id) references credentials(merchant_id, id),
+  constraint person_passkeys_counter_check check (counter >= 0)
+);
+create unique index person_passkeys_by_id on person_passkeys (id);
+
 create table person_passwords (
   merchant_id text collate "C" not null,
   credential_id text collate "C" not null,
@@ -486,6 +499,14 @@ create table schema_migrations (
   applied_at timestamp with time zone not null default now(),
   constraint schema_migrations_pkey primary key (number)
 );
+
+create unlogged table sign_in_challenges (
+  challenge_hash bytea not null,
+  expires_at timestamp with time zone not null,
+  constraint sign_in_challenges_pkey primary key (challenge_hash),
+  constraint sign_in_challenges_challenge_hash_check check (octet_length(challenge_hash) = 32)
+);
+create index sign_in_challenges_by_end on sign_in_challenges (expires_at);
 
 create unlogged table sign_in_tries (
   subject bytea not null,

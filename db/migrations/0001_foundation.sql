@@ -149,6 +149,31 @@ create table person_passwords (
   foreign key (merchant_id, credential_id) references credentials (merchant_id, id)
 );
 
+-- The public half of each passkey of a person.
+create table person_passkeys (
+  merchant_id text collate "C" not null,
+  -- As its authenticator calls it.
+  id text collate "C" not null,
+  credential_id text collate "C" not null,
+  public_key bytea not null,
+  -- How often it was used, where it counts that.
+  counter bigint not null check (counter >= 0),
+  set_at timestamptz not null,
+  primary key (merchant_id, id),
+  foreign key (merchant_id, credential_id) references credentials (merchant_id, id)
+);
+
+-- Found by their ID alone: no two authenticators make the same.
+create unique index person_passkeys_by_id on person_passkeys (id);
+
+-- What passkeys were asked to sign, by its SHA-256, until one has.
+create unlogged table sign_in_challenges (
+  challenge_hash bytea primary key check (octet_length(challenge_hash) = 32),
+  expires_at timestamptz not null
+);
+
+create index sign_in_challenges_by_end on sign_in_challenges (expires_at);
+
 -- How often somebody tried a password lately: the moment at which all tries are back. By the
 -- SHA-256 of the name as it was given. Unlogged: a crash gives all tries back, which helps once.
 create unlogged table sign_in_tries (

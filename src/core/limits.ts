@@ -256,6 +256,10 @@ export const limits = {
   /** NIST SP 800-63B. A longer one costs no more time than this. */
   passwordLengthMin: 12,
   passwordLengthMax: 256,
+  /** Time to find the finger, or the key. */
+  challengeMinutes: 5,
+  /** Attestations of some authenticators hold certificates. */
+  passkeyAnswerMax: 16_384,
   /** Tries at the password of a name, and the minutes after which one more is allowed. */
   signInTries: 10,
   signInTryMinutes: 1,

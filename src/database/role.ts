@@ -30,12 +30,15 @@ const settings: Readonly<Record<string, string>> = {
 const accessRights = `
   grant usage on schema public to %ROLE%;
   grant select on schema_migrations, merchants, credentials, credential_tokens, applications,
-    application_secrets, oauth_records, rate_buckets, person_passwords, sign_in_tries,
-    audit_records, audit_head to %ROLE%;
+    application_secrets, oauth_records, rate_buckets, person_passwords, person_passkeys,
+    sign_in_tries, sign_in_challenges, audit_records, audit_head to %ROLE%;
   grant execute on all functions in schema public to %ROLE%;
   grant insert on merchants, credentials, credential_tokens, applications, application_secrets,
-    oauth_records, rate_buckets, person_passwords, sign_in_tries to %ROLE%;
+    oauth_records, rate_buckets, person_passwords, person_passkeys, sign_in_tries,
+    sign_in_challenges to %ROLE%;
   grant update (hash, set_at) on person_passwords to %ROLE%;
+  grant update (counter) on person_passkeys to %ROLE%;
+  grant update (expires_at) on sign_in_challenges to %ROLE%;
   grant update (full_at) on sign_in_tries to %ROLE%;
   grant update (name, disabled_at, requests_per_minute, request_burst) on merchants to %ROLE%;
   grant update (name, name_key, role, scopes, all_locations, location_ids, version, last_used_at,
@@ -46,7 +49,8 @@ const accessRights = `
   grant update (expires_at) on application_secrets to %ROLE%;
   grant update (payload, expires_at, consumed_at) on oauth_records to %ROLE%;
   grant update (full_at, next_ask_at) on rate_buckets to %ROLE%;
-  grant delete on oauth_records, rate_buckets, credential_tokens, sign_in_tries to %ROLE%;
+  grant delete on oauth_records, rate_buckets, credential_tokens, sign_in_tries,
+    sign_in_challenges to %ROLE%;
 `;
 
 /** Rows of resources are read, added, and changed in the columns that they declare. */

@@ -35,9 +35,19 @@ const Password = text(
 );
 const Invitation = Type.String({ maxLength: 64, description: 'As it is in the link.' });
 
+const Answer = Type.String({
+  maxLength: limits.passkeyAnswerMax,
+  description: 'What the browser answered, as JSON.',
+});
+
 const forms = {
   look: Type.Object({ invitation: Invitation }),
-  accept: Type.Object({ invitation: Invitation, password: Password }),
+  accept: Type.Object({
+    invitation: Invitation,
+    password: Type.Optional(nullable(Password)),
+    passkey: Type.Optional(nullable(Answer)),
+  }),
+  passkey: Type.Object({ passkey: Answer }),
   signIn: Type.Object({
     merchant_id: Type.Optional(nullable(Type.String({ maxLength: 64 }))),
     name: text('text', { min: 1, max: 255 }, 'Of the person.'),
@@ -69,24 +79,22 @@ export function sessionRoutes(options: SessionOptions): readonly SessionRoute[] 
     headers: { 'Set-Cookie': sessionCookie(token, isSecure(request, publicUrl)) },
   });
   return [
-    {
-      method: 'GET',
-      path: '/console/session',
-      answer: async (request) => {
-        requireSameOrigin(request, publicUrl);
-        const { principal } = await admitted(options, request);
-        const person = await signIn.personOf(principal);
-        if (person === undefined) throw badToken(options.callers.failures, request);
-        const { expiresAt: expires_at } = principal;
-        return { status: 200, data: { ...shown(person), expires_at } };
-      },
-    },
+    { method: 'GET', path: '/console/session', answer: (request) => whoIs(options, request) },
     post('/console/session/invitation', forms.look, async ({ invitation }, request) => {
-      const { ends_at, ...person } = await signIn.look(invitation, from(request));
-      return { status: 200, data: { ...shown(person), expires_at: ends_at } };
+      const at = from(request);
+      const { ends_at, ...person } = await signIn.look(invitation, at);
+      const passkey_options = await signIn.passkeyFor(invitation, person, at);
+      return { status: 200, data: { ...shown(person), expires_at: ends_at, passkey_options } };
     }),
-    post('/console/session/accept', forms.accept, async ({ invitation, password }, request) =>
-      begun(await signIn.accept(invitation, password, from(request)), request),
+    post('/console/session/accept', forms.accept, async ({ invitation, ...proof }, request) =>
+      begun(await signIn.accept(invitation, oneOf(proof), from(request)), request),
+    ),
+    post('/console/session/passkey/challenge', forms.end, async (_, request) => ({
+      status: 200,
+      data: { passkey_options: await signIn.challenge(from(request)) },
+    })),
+    post('/console/session/passkey', forms.passkey, async ({ passkey }, request) =>
+      begun(await signIn.signInByPasskey(passkey, from(request)), request),
     ),
     post('/console/session', forms.signIn, async ({ merchant_id = null, ...form }, request) =>
       begun(await signIn.signIn({ merchant_id, ...form }, from(request)), request),
@@ -100,7 +108,28 @@ export function sessionRoutes(options: SessionOptions): readonly SessionRoute[] 
   ];
 }
 
-const from = ({ ip: address, id: requestId }: FastifyRequest) => ({ address, requestId });
+/** Who is signed in, and until when. */
+async function whoIs(options: SessionOptions, request: FastifyRequest): Promise<Success> {
+  requireSameOrigin(request, options.publicUrl);
+  const { principal } = await admitted(options, request);
+  const person = await options.signIn.personOf(principal);
+  if (person === undefined) throw badToken(options.callers.failures, request);
+  return { status: 200, data: { ...shown(person), expires_at: principal.expiresAt } };
+}
+
+/** Of a POST, which has an Origin. */
+const from = ({ ip: address, id: requestId, headers: { origin = '' } }: FastifyRequest) => ({
+  ...{ address, requestId, origin },
+});
+
+/** @throws Problem when there are both, or none. */
+function oneOf({ password, passkey }: { password?: string | null; passkey?: string | null }) {
+  if (typeof password === 'string' && typeof passkey !== 'string') return { password };
+  if (typeof passkey === 'string' && typeof password !== 'string') return { passkey };
+  const message = 'is required, or a passkey is, and not both';
+  const details = [{ field: 'password', code: 'required', message } as const];
+  throw new Problem('validation_failed', { details });
+}
 
 async function admitted({ callers }: SessionOptions, request: FastifyRequest) {
   const token = sessionToken(request);

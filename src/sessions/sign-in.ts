@@ -1,6 +1,6 @@
-// How people sign in: with an invitation, once, which sets a password; then with that. Each makes a
-// session, a token that the browser keeps in a cookie: a new one each time, so that nobody can have
-// planted it. Every wrong answer is the same, and takes as long.
+// How people sign in: with an invitation, once, which sets a password or a passkey; then with that.
+// Each makes a session, a token that the browser keeps in a cookie: a new one each time, so that
+// nobody can have planted it. Every wrong answer is the same, and takes as long.
 
 import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -13,6 +13,24 @@ import { limits } from '../core/limits.ts';
 import type { Principal } from '../core/principal.ts';
 import { Problem } from '../core/problem.ts';
 import { DatabaseFailure, type Reader, type Statement, type Writer } from '../core/statement.ts';
+import {
+  countPasskey,
+  findByPasskey,
+  forgetChallenges,
+  insertChallenge,
+  insertPasskey,
+  useChallenge,
+} from './passkey-store.ts';
+import {
+  answeredBy,
+  authenticationOptions,
+  claimOf,
+  hashChallenge,
+  hasPasskeys,
+  type PageOrigin,
+  registered,
+  registrationOptions,
+} from './passkeys.ts';
 import { hashPassword, isPassword } from './password.ts';
 import {
   endSession,
@@ -29,7 +47,7 @@ import {
 } from './store.ts';
 
 /** From where, for the limits and the audit trail. */
-export interface Origin {
+export interface Origin extends PageOrigin {
   readonly address: string;
   readonly requestId: string;
 }
@@ -69,12 +87,20 @@ export class SignIn {
     return found;
   }
 
-  /** Uses an invitation. @throws Problem */
-  async accept(invitation: string, password: string, from: Origin): Promise<Session> {
+  /** What the browser makes a passkey with for an invitation; null where it makes none. */
+  async passkeyFor(invitation: string, person: PersonRow, from: Origin): Promise<object | null> {
+    return hasPasskeys(from) ? registrationOptions(person, invitation, from) : null;
+  }
+
+  /** Uses an invitation, once, for a password or a passkey. @throws Problem */
+  async accept(
+    invitation: string,
+    proof: { readonly password: string } | { readonly passkey: string },
+    from: Origin,
+  ): Promise<Session> {
     const person = await this.look(invitation, from);
-    const hash = hashToken(invitation);
-    const made = await hashPassword(password);
-    const first = [useInvitation(person, hash), setPassword(person, made)];
+    const setting = await settingOf(person, invitation, proof, from);
+    const first = [useInvitation(person, hashToken(invitation)), setting];
     const session = await this.#begin(person, 'person.join', from, first);
     if (session === undefined) throw notInvited();
     return session;
@@ -92,7 +118,37 @@ export class SignIn {
       isRight && person !== undefined
         ? await this.#begin(person, 'person.sign_in', from, [forgetSessions(person)])
         : undefined;
-    if (session === undefined) throw notSignedIn();
+    if (session === undefined) throw notSignedIn(ofPassword);
+    return session;
+  }
+
+  /** What the browser asks its passkeys with. @throws Problem */
+  async challenge(from: Origin): Promise<object> {
+    this.#limit(from);
+    const { options, hash } = await authenticationOptions(from);
+    await commitAll(this.#writer, [forgetChallenges, insertChallenge(hash)]);
+    return options;
+  }
+
+  /** Signs in by the answer of a passkey, which counts once. @throws Problem */
+  async signInByPasskey(response: string, from: Origin): Promise<Session> {
+    this.#limit(from);
+    const claim = claimOf(response);
+    if (claim === undefined) throw notSignedIn(ofPasskey);
+    const [used] = await commitAll(this.#writer, [useChallenge(hashChallenge(claim.challenge))]);
+    const [challenge] = (used ?? []) as readonly { readonly is_live: boolean }[];
+    const [person] = await this.#reader.query(findByPasskey(claim.id));
+    if (challenge?.is_live !== true || person === undefined) throw notSignedIn(ofPasskey);
+    const { public_key: publicKey, counter: before } = person;
+    const passkey = { id: claim.id, publicKey, counter: Number(before) };
+    const counter = await answeredBy(passkey, response, claim.challenge, from);
+    const first =
+      counter === undefined
+        ? []
+        : [countPasskey(person, claim.id, counter), forgetSessions(person)];
+    const session =
+      counter === undefined ? undefined : await this.#begin(person, 'person.sign_in', from, first);
+    if (session === undefined) throw notSignedIn(ofPasskey);
     return session;
   }
 
@@ -160,6 +216,21 @@ function notInvited(): Problem {
   return new Problem('invalid_token', { message });
 }
 
-function notSignedIn(): Problem {
-  return new Problem('invalid_token', { message: 'The name or the password is not right.' });
+const ofPassword = 'The name or the password is not right.';
+const ofPasskey = 'This passkey opens nothing here.';
+
+function notSignedIn(message: string): Problem {
+  return new Problem('invalid_token', { message });
+}
+
+async function settingOf(
+  person: PersonRow,
+  invitation: string,
+  proof: { readonly password: string } | { readonly passkey: string },
+  from: Origin,
+): Promise<Statement> {
+  if ('password' in proof) return setPassword(person, await hashPassword(proof.password));
+  const passkey = await registered(proof.passkey, invitation, from);
+  if (passkey === undefined) throw notSignedIn('This passkey was not made for the invitation.');
+  return insertPasskey(person, passkey);
 }

@@ -16,7 +16,8 @@ export interface PersonRow {
   readonly role: string;
 }
 
-const person = 'c.merchant_id, m.name as merchant_name, c.id, c.name, c.role';
+/** Of a row `c` of credentials, and `m` of its merchant. */
+export const person = 'c.merchant_id, m.name as merchant_name, c.id, c.name, c.role';
 
 /** The person of an invitation that can be used now. */
 export function findInvited(hash: Buffer): Statement<PersonRow & { readonly ends_at: string }> {

@@ -44,4 +44,6 @@ export const sessionPaths: readonly string[] = [
   '/console/session/invitation',
   '/console/session/accept',
   '/console/session/end',
+  '/console/session/passkey',
+  '/console/session/passkey/challenge',
 ];

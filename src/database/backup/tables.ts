@@ -18,6 +18,7 @@ export const keptTables: readonly string[] = [
   'credentials',
   'credential_tokens',
   'person_passwords',
+  'person_passkeys',
   'oauth_records',
   'operations',
   ...resourceTables.filter((name) => name !== 'operations'),
@@ -30,6 +31,7 @@ export const leftOut: Readonly<Record<string, string>> = {
   schema_migrations: 'a restore makes it by migrating; the manifest has its numbers and checksums',
   rate_buckets:
     'a crash empties it as well: everyone begins with a full bucket, which harms nobody',
+  sign_in_challenges: 'they end within minutes: whoever signs in asks for another one',
   sign_in_tries: 'a crash empties it as well: everyone may try a few passwords again',
 };
 
