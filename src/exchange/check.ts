@@ -81,6 +81,10 @@ async function checkRows(
   for await (const row of rows) {
     count += 1;
     if (wrong.length > 0) continue;
+    if (header === undefined && row.object === undefined) {
+      tell(row.faults);
+      continue;
+    }
     const body = reader.read(row);
     tell(reader.faults(row, body));
     tell(repeated(noun, lines, row, body).map(placed));

@@ -116,18 +116,15 @@ export const placeOf = (index: number, header: readonly string[]): string =>
 
 /** @throws the error itself when it is not the parser's. */
 function faultOfError(error: CsvError, { line, header }: Reading): RowFault {
-  const { code, column, quoting } = error as CsvError & {
-    readonly column?: number;
-    readonly quoting?: boolean;
-  };
+  const { code, column } = error as CsvError & { readonly column?: number };
   const texts: Readonly<Record<string, string>> = {
     CSV_QUOTE_NOT_CLOSED: 'a quote opens here and does not close',
     CSV_INVALID_CLOSING_QUOTE:
       'after a closing quote there is more: write "" for a quote in a cell',
     INVALID_OPENING_QUOTE: 'a quote stands in a cell without quotes around it: write "…""…"',
-    CSV_MAX_RECORD_SIZE: quoting
-      ? `a quote opens here and does not close within ${rowBytesMax / 1_000_000} MB`
-      : `the row is longer than ${rowBytesMax / 1_000_000} MB with this cell`,
+    CSV_MAX_RECORD_SIZE:
+      `the row is longer than ${rowBytesMax / 1_000_000} MB with this cell: ` +
+      'perhaps a quote opens here and does not close',
   };
   const message = texts[code];
   if (message === undefined) throw error;

@@ -42,9 +42,6 @@ export class RowReader {
 
   faults(row: SheetRow, body: JsonObject): RowFault[] {
     const { line } = row;
-    if (row.faults.length > 0 && row.object === undefined && row.cells.length === 0) {
-      return [...row.faults];
-    }
     const faults = [...row.faults, ...this.#formulas(row), ...this.#unknown(row)];
     const details = row.faults.length > 0 ? [] : this.#noun.faults(body);
     for (const detail of details) {
