@@ -3,7 +3,7 @@
 
 import { bodyLimitsOf, hasPathId, isUpsert } from '../contract/contract.ts';
 import type { AnyWriteEndpoint, Endpoint, WriteEndpoint, WriteItem } from '../contract/endpoint.ts';
-import type { JsonObject, JsonValue } from '../contract/json.ts';
+import { type JsonObject, valuesIn } from '../contract/json.ts';
 import type { OperationType } from '../contract/resource.ts';
 import { limits } from '../core/limits.ts';
 import type { Detail, DetailCode } from '../core/problem.ts';
@@ -87,12 +87,6 @@ function memberFaults(place: string, endpoint: AnyWriteEndpoint, asked: Asked): 
   const { values } = bodyLimitsOf(contract);
   if (valuesIn(asked.body) > values) refuse('body', 'too_large', `may have ${values} values`);
   return details;
-}
-
-/** Members and elements, of all levels. */
-function valuesIn(value: JsonValue): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  return Object.values(value).reduce((sum: number, inner) => sum + 1 + valuesIn(inner), 0);
 }
 
 /** The writes that a list of the right form asks for. */

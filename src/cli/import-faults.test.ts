@@ -1,5 +1,5 @@
-// Files that are not what they should be: each fault is told with its line and column, all of them at
-// once, and nothing is sent.
+// Files that are not what they should be: each fault is told with its line and column, all of
+// them at once, and nothing is sent.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Exchange, recordsOf, type Shop } from '../../test/kit/exchange.ts';
@@ -10,11 +10,11 @@ interface BadFile {
   readonly name: string;
   readonly content: string | Uint8Array;
   /** What is told, in order. */
-  readonly told: readonly string[];
+  readonly expected: readonly string[];
 }
 
-const csv = (what: string, content: string | Uint8Array, ...told: string[]): BadFile => ({
-  ...{ what, content, told },
+const csv = (what: string, content: string | Uint8Array, ...expected: string[]): BadFile => ({
+  ...{ what, content, expected },
   name: `${what.replaceAll(/\W+/g, '-')}.csv`,
 });
 
@@ -64,13 +64,13 @@ const badFiles: readonly BadFile[] = [
     what: 'CSV that is called JSON',
     name: 'csv.ndjson',
     content: 'sku,name\nA,B\n',
-    told: ['line 1, column 1: this is no JSON'],
+    expected: ['line 1, column 1: this is no JSON'],
   },
   {
     what: 'lines of JSON with faults',
     name: 'faults.ndjson',
     content: '{"sku":"A","name":"B"}\n{"sku":"C","name":7,"farbe":"rot"}\n{"sku": "D",}\n',
-    told: [
+    expected: [
       'line 2, member farbe: is not known',
       'line 2, member name: must be a string',
       'line 3, character 13: is no JSON object',
@@ -89,14 +89,14 @@ afterAll(() => exchange.stop());
 
 test.concurrent.each(sampleOf(badFiles, 5))(
   `$what is told with line and column, and nothing is sent (${extentName})`,
-  async ({ name, content, told }) => {
+  async ({ name, content, expected }) => {
     await exchange.write(name, content);
     const { code, stdout, stderr } = await exchange.run(shop, ['import', 'products', name]);
     const lines = stderr.trimEnd().split('\n');
     expect({ code, stdout, faults: lines.length - 1 }).toEqual({
-      ...{ code: 2, stdout: '', faults: told.length },
+      ...{ code: 2, stdout: '', faults: expected.length },
     });
-    for (const [index, text] of told.entries()) {
+    for (const [index, text] of expected.entries()) {
       expect(lines[index]).toContain(`${name}: ${text}`);
       expect(lines[index]?.length).toBeLessThan(500);
     }

@@ -1,5 +1,5 @@
-// An import that is killed, cut off and refused for a while, and run again each time: in the end it is
-// what one run would have made.
+// An import that is killed, cut off and refused for a while, and run again each time: in the end
+// it is what one run would have made.
 
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -138,7 +138,7 @@ async function cutOff(shop: Shop, args: readonly string[]): Promise<unknown> {
 }
 
 test(
-  `killed ${kills} times at random, or cut off all the time, it makes what one run makes (${extentName})`,
+  `killed ${kills} times or cut off all the time it makes what one run makes (${extentName})`,
   async () => {
     const whole = await made(await prepared(), inOneRun);
     expect(whole.reports).toMatchObject([

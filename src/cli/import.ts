@@ -111,14 +111,21 @@ async function run(noun: NounName, file: string, flags: ImportFlags): Promise<vo
   const tb = await clientOf(flags);
   const { nouns } = await import('../exchange/nouns.ts');
   const progress = await progressOf('rows');
+  // What a preview shows stands where the bar would be.
+  const isQuiet = flags.dryRun === true && process.stdout.isTTY;
+  let hasBegun = false;
   const { map, by, add = false, location, reference, note } = flags;
   const options = { noun: nouns[noun], map, by, add, location, reference, note };
   const faults: RowFault[] = [];
   const around = {
     tb,
     tell: (fault: RowFault) => tellOf(file, faults, fault),
-    begin: progress.begin,
+    begin(rows: number, done: number) {
+      hasBegun = flags.dryRun !== true;
+      if (!isQuiet) progress.begin(rows, done);
+    },
     progress: progress.update,
+    end: progress.end,
     say,
     confirmAnother: (reason: string) => confirmAnother(reason, flags),
   };
@@ -126,8 +133,9 @@ async function run(noun: NounName, file: string, flags: ImportFlags): Promise<vo
     const done = await untilInterrupted((signal) =>
       perform(file, options, { ...around, signal }, flags).finally(progress.end),
     );
-    if (done === 'interrupted') say(`interrupted. ${goOn}`);
+    if (done === 'interrupted') say(hasBegun ? `interrupted. ${goOn}` : 'interrupted');
   } catch (error) {
+    if (hasBegun) say(goOn);
     if (faults.length === 0) throw error;
     if (flags.json === true) await show(flags, { faults }, () => '');
     throw new UsageError(Object(error).message);

@@ -41,7 +41,7 @@ export async function progressOf(noun: string): Promise<ProgressLine> {
     },
     update(done) {
       const seconds = Math.max(0.001, (performance.now() - started) / 1_000);
-      bar.update(done, { rate: Math.round((done - first) / seconds) });
+      if (isRunning) bar.update(done, { rate: Math.round((done - first) / seconds) });
     },
     end() {
       if (isRunning) bar.stop();

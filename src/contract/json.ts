@@ -10,6 +10,12 @@ export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObj
 /** Why bytes are not acceptable JSON. The message is public. */
 export class JsonFault extends Error {}
 
+/** Members and elements, of all levels. */
+export function valuesIn(value: JsonValue): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.values(value).reduce((sum: number, inner) => sum + 1 + valuesIn(inner), 0);
+}
+
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**

@@ -1,7 +1,7 @@
 // The rows of a file in lists that fit one request each. They are the same at every reading,
 // wherever reading begins, because a list ends by what is in it.
 
-import type { JsonObject, JsonValue } from '../contract/json.ts';
+import { type JsonObject, valuesIn } from '../contract/json.ts';
 import { limits } from '../core/limits.ts';
 import { isRecordNoun, type Noun } from './nouns.ts';
 import type { RowReader } from './rows.ts';
@@ -48,10 +48,4 @@ export async function* chunksOf(
     values += parts;
   }
   if (items.length > 0) yield { first: items[0]?.row.index ?? 0, items };
-}
-
-/** Members and elements, of all levels. */
-function valuesIn(value: JsonValue): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  return Object.values(value).reduce((sum: number, inner) => sum + 1 + valuesIn(inner), 0);
 }

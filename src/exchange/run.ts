@@ -11,7 +11,7 @@ import { RowReader } from './rows.ts';
 import type { RunFile } from './run-file.ts';
 import type { RowOutcome, Sender } from './sender.ts';
 
-/** Lists under way. A fifth gained nothing on two cores. */
+/** Lists under way: a merchant has two workers at most, and the next lists wait for them. */
 const listsAtOnce = 4;
 
 interface Work {

@@ -34,6 +34,8 @@ export interface Surroundings {
   /** Hears once how many rows there are, and how many are done already. */
   begin(rows: number, done: number): void;
   progress(rows: number): void;
+  /** No more of it will come. */
+  end(): void;
   /** Hears what a person should know. */
   say(sentence: string): void;
   /** @throws Error unless another run is wanted. */
@@ -72,6 +74,7 @@ export async function importFile(
       signal: around.signal,
       progress: around.progress,
     });
+    around.end();
     return { rows: run.rows, totals: run.totals, refusedPath };
   } finally {
     await unlock();
@@ -90,7 +93,9 @@ export async function previewFile(
   around.begin(checked.rows, 0);
   const finders = findersOf(options, checked);
   const asked = { file, noun: options.noun, map: options.map, finders, location_id };
-  return preview(asked, around, show);
+  const seen = await preview(asked, around, show);
+  around.end();
+  return seen;
 }
 
 /** @throws Error when the credential may not do it, or there is no such location. */
