@@ -64,12 +64,13 @@ async function findBy(
     });
   // Locations are few, and cannot be asked for by many codes.
   const groups = name === 'locations' ? [undefined] : groupsOf(finder, values);
-  for (const group of groups) {
+  const read = async (group: readonly string[] | undefined) => {
     const query = group === undefined ? {} : { [finder]: group, limit: limits.pageSizeMax };
     for await (const record of list(query)) {
       found.set(String(Object(record)[finder]), record as FoundRecord);
     }
-  }
+  };
+  await Promise.all(groups.map(read));
   return found;
 }
 

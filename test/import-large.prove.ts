@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { withoutLimits } from '../../test/kit/database.ts';
-import { Exchange, printedBy, type Shop } from '../../test/kit/exchange.ts';
-import { type ServiceProcess, startProcess } from '../../test/kit/process.ts';
-import { peakBytes } from '../../test/kit/usage.ts';
+import { withoutLimits } from './kit/database.ts';
+import { Exchange, printedBy, type Shop } from './kit/exchange.ts';
+import { type ServiceProcess, startProcess } from './kit/process.ts';
+import { peakBytes } from './kit/usage.ts';
 
 const minutes = 60_000;
 
