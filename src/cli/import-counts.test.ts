@@ -1,6 +1,7 @@
 // What `tallybook import counts` promises, through real processes and a real service.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { served } from '../../test/kit/again.ts';
 import { Exchange, recordsOf, type Shop } from '../../test/kit/exchange.ts';
 
 let exchange: Exchange;
@@ -13,8 +14,9 @@ afterAll(() => exchange.stop());
 /** With a location and these products. */
 async function stocked(skus: readonly string[]): Promise<{ shop: Shop; location: string }> {
   const shop = await exchange.shop();
-  const { body } = await shop.api.post('/locations', { name: 'Shop', code: 'S1' });
-  for (const sku of skus) await shop.api.post('/products', { name: sku, sku });
+  const make = (path: string, body: object) => served(() => shop.api.post(path, body));
+  const { body } = await make('/locations', { name: 'Shop', code: 'S1' });
+  for (const sku of skus) await make('/products', { name: sku, sku });
   return { shop, location: body.data.id };
 }
 

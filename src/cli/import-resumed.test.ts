@@ -10,8 +10,8 @@ import { extent, extentName, timeout } from '../../test/kit/extent.ts';
 import { type Fate, FaultProxy, pass } from '../../test/kit/fault-proxy.ts';
 import { ledgerDifferences } from '../../test/kit/ledger.ts';
 
-const rows = extent(1_200, 16_000);
-const kills = extent(2, 20);
+const rows = extent(600, 16_000);
+const kills = extent(1, 20);
 /** So long at most between what is seen of a run and its end. */
 const patienceMs = 400;
 
@@ -138,7 +138,7 @@ async function cutOff(shop: Shop, args: readonly string[]): Promise<unknown> {
 }
 
 test(
-  `killed ${kills} times or cut off all the time it makes what one run makes (${extentName})`,
+  `killed (${kills}) or cut off all the time it makes what one run makes (${extentName})`,
   async () => {
     const whole = await made(await prepared(), inOneRun);
     expect(whole.reports).toMatchObject([

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { served } from './again.ts';
 import type { Api } from './api.ts';
 import { type Environment, startEnvironment } from './environment.ts';
 import { thisCheckout } from './program.ts';
@@ -113,7 +114,7 @@ export async function recordsOf(api: Api, path: string): Promise<Record<string, 
   const records: Record<string, unknown>[] = [];
   for (let cursor = ''; ; ) {
     const separator = path.includes('?') ? '&' : '?';
-    const { status, body } = await api.get(`${path}${separator}limit=200${cursor}`);
+    const { status, body } = await served(() => api.get(`${path}${separator}limit=200${cursor}`));
     if (status !== 200) throw new Error(JSON.stringify(body));
     for (const { id: _, created_at: __, updated_at: ___, ...rest } of body.data) records.push(rest);
     if (body.meta.next_cursor === undefined) return records;
