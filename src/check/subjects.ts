@@ -15,6 +15,7 @@ import { races } from './subjects/races.ts';
 import { records } from './subjects/records.ts';
 import { reservations } from './subjects/reservations.ts';
 import { stock } from './subjects/stock.ts';
+import { tokensAndPeople } from './subjects/tokens-and-people.ts';
 import { transfersAndCounts } from './subjects/transfers-and-counts.ts';
 import { upsertsAndBatches } from './subjects/upserts-and-batches.ts';
 import { webhooks } from './subjects/webhooks.ts';
@@ -24,6 +25,7 @@ export const subjects: readonly Subject[] = [
   messages,
   limitsAndClocks,
   access,
+  tokensAndPeople,
   oauth,
   keys,
   races,
