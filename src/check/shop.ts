@@ -112,10 +112,10 @@ export class Shop {
     (await this.#receiver)?.close();
   }
 
-  /** A text that nothing else of this merchant has. */
+  /** A text that nothing else of this merchant has, and that is no part of another one. */
   unique(word: string): string {
     this.#made += 1;
-    return `${word}-${this.run}-${this.#made}`;
+    return `${word}-${this.#made}-${this.run}`;
   }
 
   /** What a record is called. */
@@ -204,7 +204,7 @@ async function ownCredential(caller: Caller, name: string): Promise<Values> {
 export async function allOf(
   caller: Caller,
   path: string,
-  query: Readonly<Record<string, string>> = {},
+  query: Readonly<Record<string, string | readonly string[]>> = {},
 ): Promise<readonly Values[]> {
   const found: Values[] = [];
   for (let cursor: unknown; ; ) {

@@ -90,7 +90,12 @@ export const access: Subject = {
       'An unknown location is refused in the words of one that is not granted',
       granted,
       async (shop) => {
-        const ids = [shop.there, shop.elsewhere, `${shop.here.slice(0, -1)}0`, 'x'];
+        const ids = [
+          shop.there,
+          shop.elsewhere,
+          shop.here.replace(/.$/, (last) => (last === '0' ? '1' : '0')),
+          'x',
+        ];
         const texts = ids.map(async (id) => {
           const answer = await shop.narrow.get('/inventory/levels', { location_id: id });
           return wordsOf(refused(answer, 403, 'location_not_granted'));

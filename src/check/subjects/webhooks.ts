@@ -5,7 +5,7 @@ import { type Answer, done, holds, is, memberAt, refused, Unmet } from '../answe
 import { check, type Subject } from '../check.ts';
 import { LeftOut } from '../endings.ts';
 import type { Hook, HookCall } from '../receiver.ts';
-import type { Shop } from '../shop.ts';
+import { allOf, type Shop } from '../shop.ts';
 
 const unheard = 'Other systems of the merchant do not hear of a sale.';
 const forged = 'Anybody who knows the address of the receiver can make up sales.';
@@ -26,7 +26,7 @@ export const webhooks: Subject = {
       const call = await sentOf(calls, await moved(shop));
       const sent = JSON.parse(String(call.bytes));
       const query = { product_id: String(memberAt(sent, 'data.movements.0.product_id')) };
-      const feed = done(await shop.wide.get('/events', query)).listAt('data');
+      const feed = await allOf(shop.wide, '/events', query);
       is('the event', sent, feed.at(-1));
     }),
     check('A call is signed, so that the client of the SDK verifies it', forged, async (shop) => {
