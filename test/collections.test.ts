@@ -33,6 +33,9 @@ interface Filter {
   };
 }
 
+/** An entry without when it was last used: that may be by the caller, between two pages. */
+const withoutUse = ({ last_used_at: _, ...entry }: Record<string, unknown>) => entry;
+
 function filtersOf({ query }: CollectionContract): Filter[] {
   const required = new Set<string>(query.required ?? []);
   return Object.entries(query.properties).map(([name, schema]) => ({
@@ -99,7 +102,7 @@ describe.each(collections)('$name', (one) => {
     const whole = await send(one, shop, shop.api);
     expect(whole.body.data.length).toBeGreaterThan(1);
     expect(whole.body.meta).not.toHaveProperty('next_cursor');
-    const entries: unknown[] = [];
+    const entries: Record<string, unknown>[] = [];
     let cursor: string | undefined;
     do {
       const query = { limit: '1', ...(cursor === undefined ? {} : { cursor }) };
@@ -108,14 +111,14 @@ describe.each(collections)('$name', (one) => {
       entries.push(...page.body.data);
       cursor = page.body.meta.next_cursor;
     } while (cursor !== undefined && entries.length <= whole.body.data.length);
-    expect(entries).toEqual(whole.body.data);
+    expect(entries.map(withoutUse)).toEqual(whole.body.data.map(withoutUse));
   });
 
   test('lets the limit change from one page to the next', async () => {
     const whole = await send(one, shop, shop.api);
     const cursor = await firstCursor(one, shop);
     const rest = await send(one, shop, shop.api, { query: { cursor, limit: '200' } });
-    expect(rest.body.data).toEqual(whole.body.data.slice(1));
+    expect(rest.body.data.map(withoutUse)).toEqual(whole.body.data.slice(1).map(withoutUse));
   });
 
   test('refuses a cursor in which any character was changed', async () => {

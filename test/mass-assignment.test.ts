@@ -101,6 +101,7 @@ describe.each(writes)('$name', (one) => {
     );
     for (const [name, member] of objects) {
       const value = Array.isArray(member) ? member[0] : member;
+      if (typeof value !== 'object') continue;
       const place = Array.isArray(member) ? `${name}.0` : name;
       const inner = columns.filter((column) => !Object.hasOwn(value as object, column));
       for (const some of partsOf(inner)) {

@@ -151,7 +151,9 @@ describe('every example', () => {
     async () => {
       const endsSomething = (command: string) =>
         ['revoke', 'disable'].findIndex((word) => command.endsWith(word));
-      const some = sampleOf((await commandsBelow('')).sort(), 8);
+      const drawn = sampleOf((await commandsBelow('')).sort(), 8);
+      // What is restored was backed up.
+      const some = [...new Set([...(drawn.includes('restore') ? ['backup'] : []), ...drawn])];
       for (const command of some.sort((a, b) => endsSomething(a) - endsSomething(b))) {
         const [, example = ''] = (await helpOf(command)).split('\nExample:\n  $ ');
         const line = example.replace(/\n {2}[^ ].*/s, '').trim();

@@ -39,7 +39,8 @@ export interface Change extends Ask {
   readonly text?: string | Uint8Array<ArrayBuffer>;
 }
 
-let counter = 0;
+/** The records of a shop are made with smaller numbers. */
+let counter = 10;
 
 /** A valid body that no request before had. */
 export function freshBody(one: Case, shop: TestMerchant): Record<string, unknown> {

@@ -378,7 +378,7 @@ export const pages: readonly string[] = [
   '/docs/start.js',
   '/docs/redoc.js',
   '/docs/errors',
-  ...['guide', 'access', 'events', 'reads', 'stock', 'webhooks', 'writes'].map(
+  ...['guide', 'access', 'events', 'import-export', 'reads', 'stock', 'webhooks', 'writes'].map(
     (of) => `/docs/${of}`,
   ),
   '/healthz',
