@@ -12,6 +12,7 @@ const alone = [
   'test/chaos/chaos.prove.ts',
   'test/failpoints/frozen.prove.ts',
   'test/failpoints/stall.prove.ts',
+  'test/import-large.prove.ts',
   'test/wire/many-clients.prove.ts',
   'test/wire/patience.prove.ts',
 ];
