@@ -1,11 +1,15 @@
 // The demo: a small shop with products, customers and a ledger with a history, for trying the
 // service. Everything is written on the ordinary write path, many writes at once.
 
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createCredential } from '../access/operator/credentials.ts';
 import { createMerchant } from '../access/operator/merchants.ts';
 import type { Connections } from '../access/transact.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { OperationType } from '../contract/resource.ts';
+import { isRetryable, Problem } from '../core/problem.ts';
+import { DatabaseFailure } from '../core/statement.ts';
 import type { WriteAnswer } from '../operations/dispatch.ts';
 import { scopes } from '../resources.ts';
 import * as shop from './data.ts';
@@ -29,7 +33,7 @@ interface Writes {
     merchant: string,
     type: OperationType,
     body: JsonObject,
-    options?: { readonly id: string },
+    options?: { readonly id?: string; readonly key?: string },
   ): Promise<WriteAnswer>;
 }
 
@@ -37,6 +41,29 @@ const tokenLifeSeconds = 90 * 86_400;
 
 /** All at once, a busy machine refused some of them as too much work, and the start failed. */
 const atOnceMax = 32;
+
+/** While the database of a busy machine answers too late, or not at all. In milliseconds. */
+const patience = 30_000;
+const pause = 250;
+
+/** Writes that are sent again, with their keys, when the database failed. */
+const insisting = (service: Writes): Writes => ({
+  async performAsOperator(merchant, type, body, options) {
+    const until = performance.now() + patience;
+    const asked = { ...options, key: randomUUID() };
+    for (;;) {
+      try {
+        return await service.performAsOperator(merchant, type, body, asked);
+      } catch (error) {
+        if (!isPassing(error) || performance.now() > until) throw error;
+        await sleep(pause);
+      }
+    }
+  },
+});
+
+const isPassing = (error: unknown): boolean =>
+  error instanceof DatabaseFailure || (error instanceof Problem && isRetryable(error.status));
 
 const idOf = (made: readonly WriteAnswer[], n: number) => made[n]?.resourceId ?? '';
 
@@ -91,7 +118,8 @@ async function takeOrders(
 }
 
 /** Makes a new demo merchant, also in a database that has merchants. */
-export async function createDemo(service: Writes, access: Connections): Promise<Demo> {
+export async function createDemo(given: Writes, access: Connections): Promise<Demo> {
+  const service = insisting(given);
   const merchant = await createMerchant(access.writer, shop.merchantName);
   const write = async (type: OperationType, bodies: readonly JsonObject[]) => {
     const answers: WriteAnswer[] = [];
