@@ -18,7 +18,7 @@ export const extentName = `${isProof ? 'all of them, ' : ''}seed ${seed}`;
 export const timeout = isProof ? 3_600_000 : 120_000;
 
 /** Of more than this a proof takes each second, third, … number, from another one each time. */
-const numbersMax = 300;
+const numbersMax = 120;
 
 /** Numbers from 0 to `last`: all, or so many of them. */
 export function numbersTo(last: number, count: number): number[] {
