@@ -1,7 +1,7 @@
 // Builds `sdk/dist/`, the client, and `dist/`: the compiled sources, typebox and the client in one
-// file each, the pages of docs/integrate as HTML, and the program that draws the reference, so that
-// it needs nothing from outside. That program comes with the linter of the document, and no package
-// depends on it.
+// file each, the page of the console, the pages of docs/integrate as HTML, and the program that
+// draws the reference, so that it needs nothing from outside. That program comes with the linter of
+// the document, and no package depends on it.
 
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,6 +10,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 import { Marked } from 'marked';
+import { build as viteBuild } from 'vite';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const require = createRequire(import.meta.url);
@@ -62,6 +63,9 @@ for (const path of readdirSync(join(root, 'dist'), { recursive: true })) {
   });
   if (changed !== text) writeFileSync(file, changed);
 }
+
+// The page of the console.
+await viteBuild({ configFile: join(root, 'console', 'vite.config.ts'), logLevel: 'warn' });
 
 // The program that draws the page would load this image from its makers' site.
 const program = join(

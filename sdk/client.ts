@@ -43,8 +43,12 @@ export class Tallybook extends WithOperations {
     return new Tallybook({ baseUrl, budgetMs, token: tokensOf(credentials) });
   }
 
-  /** A durable queue of writes, which begins to send what the store has. */
+  /**
+   * A durable queue of writes, which begins to send what the store has.
+   * @throws TypeError on a page that a cookie speaks for: it may become another person's.
+   */
   outbox(store: OutboxStore, options?: OutboxOptions): Outbox {
+    if (!this.#transport.hasToken) throw new TypeError('An outbox needs a token.');
     return new Outbox(this.#transport, store, options);
   }
 }

@@ -23,7 +23,8 @@ export type TokenFunction = (refused?: string) => string | Promise<string>;
 export interface ClientOptions {
   /** With the version: https://stock.example.com/api/v1 */
   readonly baseUrl: string;
-  readonly token: string | TokenFunction;
+  /** Null on a page of the service itself, where a cookie says who calls. */
+  readonly token: string | TokenFunction | null;
   /** How long each call is tried, in milliseconds: 60,000 unless told otherwise. */
   readonly budgetMs?: number | undefined;
 }

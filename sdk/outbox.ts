@@ -218,7 +218,7 @@ export class Outbox {
     const { signal } = this.#closing;
     let token = '';
     try {
-      token = await this.#transport.token(this.#refused, signal);
+      token = (await this.#transport.token(this.#refused, signal)) ?? '';
       if (this.#known?.token === token) return this.#known;
       const request = { method: 'GET', path: '/credential', headers: {} };
       const { body } = await this.#transport.attempt(request, token, undefined, signal);

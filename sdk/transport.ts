@@ -35,8 +35,12 @@ export class Transport {
   constructor({ baseUrl, token, budgetMs = 60_000 }: ClientOptions) {
     if (!(budgetMs >= 0)) throw new TypeError(`budgetMs must be milliseconds, not ${budgetMs}.`);
     this.#baseUrl = addressOf(baseUrl);
-    this.#token = typeof token === 'function' ? token : usable(token);
+    this.#token = typeof token === 'function' || token === null ? token : usable(token);
     this.#budgetMs = budgetMs;
+  }
+
+  get hasToken(): boolean {
+    return this.#token !== null;
   }
 
   /** @throws TallybookError when it was refused, or not answered in time. */
@@ -51,7 +55,8 @@ export class Transport {
         return await this.attempt(request, token, leftMs, signal);
       } catch (error) {
         // A token may end sooner than it said: one other is tried.
-        if (!(error instanceof AuthenticationError) || refused !== undefined) throw error;
+        const isNew = token !== null && refused === undefined;
+        if (!(error instanceof AuthenticationError) || !isNew) throw error;
         refused = token;
         const other = await this.token(refused, signal);
         if (other === token) throw error;
@@ -60,8 +65,9 @@ export class Transport {
     });
   }
 
-  async token(refused?: string, signal?: AbortSignal): Promise<string> {
-    if (typeof this.#token === 'string') return this.#token;
+  /** Null: a cookie says who calls. */
+  async token(refused?: string, signal?: AbortSignal): Promise<string | null> {
+    if (typeof this.#token !== 'function') return this.#token;
     const asked = Promise.resolve(this.#token(refused)).then(usable);
     return signal === undefined ? asked : unlessAborted(signal, asked);
   }
@@ -69,7 +75,7 @@ export class Transport {
   /** Once, under this token. */
   attempt(
     { method, path, headers, body }: WireRequest,
-    token: string,
+    token: string | null,
     leftMs = attemptMs,
     signal?: AbortSignal,
   ): Promise<WireAnswer> {
@@ -78,7 +84,7 @@ export class Transport {
       // A redirect would make a GET of a write.
       {
         method,
-        headers: { ...headers, authorization: `Bearer ${token}` },
+        headers: token === null ? headers : { ...headers, authorization: `Bearer ${token}` },
         body: body ?? null,
         redirect: 'manual',
       },

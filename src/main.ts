@@ -19,6 +19,7 @@ import { DatabaseFailure, type FailureKind } from './core/statement.ts';
 import { systemReason } from './core/system-failure.ts';
 import { openStore, type Store } from './database/open.ts';
 import { Certificate } from './http/certificate.ts';
+import { consolePages } from './http/console-pages.ts';
 import { Metrics } from './http/metrics.ts';
 import { type ConsoleOptions, createServer, type HttpServer } from './http/server.ts';
 import { programVersion, sitesOf } from './http/sites.ts';
@@ -160,7 +161,8 @@ async function serveStore(
 }
 
 function consoleOf({ signIn, api }: Service, publicUrl: string | undefined): ConsoleOptions {
-  return { publicUrl, routes: sessionRoutes({ signIn, callers: api, publicUrl }) };
+  const routes = sessionRoutes({ signIn, callers: api, publicUrl });
+  return { publicUrl, routes, pages: consolePages() };
 }
 
 /** What runs beside the requests. */

@@ -69,10 +69,16 @@ export interface RequestRecord {
   readonly applicationId: string | undefined;
 }
 
-/** A page outside the API: documents and health. */
+/** A page outside the API: documents, health and the console. */
 export interface Site {
   readonly path: string;
-  answer(): Promise<{ status: number; type: string; body: string | Buffer; policy?: string }>;
+  answer(request: FastifyRequest): Promise<{
+    readonly status: number;
+    readonly type: string;
+    readonly body: string | Buffer;
+    readonly policy?: string;
+    readonly headers?: Readonly<Record<string, string>>;
+  }>;
 }
 
 /** A route of OAuth, whose handler writes the whole answer: no envelope, errors of RFC 6749. */
@@ -89,8 +95,9 @@ export interface SessionRoute {
   answer(request: FastifyRequest): Promise<Success>;
 }
 
-/** What the page of the console talks to. */
+/** The page of the console, and what it talks to. */
 export interface ConsoleOptions {
+  readonly pages: readonly Site[];
   readonly routes: readonly SessionRoute[];
   /** Where people reach the service, when the operator said so. */
   readonly publicUrl: string | undefined;
@@ -287,13 +294,18 @@ function addRoutes(app: FastifyInstance, options: ServerOptions): void {
     });
     note(url, ...(method === 'GET' ? ['GET', 'HEAD'] : [method]));
   }
-  for (const site of options.sites) {
-    app.get(site.path, async (_request, reply) => {
-      const { status, type, body, policy } = await site.answer();
-      const headers = policy === undefined ? {} : { 'Content-Security-Policy': policy };
-      return reply.code(status).headers(headers).type(type).send(body);
+  for (const site of [...options.sites, ...(ours?.pages ?? [])]) {
+    app.get(site.path, async (request, reply) => {
+      const { status, type, body, policy, headers = {} } = await site.answer(request);
+      const safe = policy === undefined ? {} : { 'Content-Security-Policy': policy };
+      return reply
+        .code(status)
+        .headers({ ...headers, ...safe })
+        .type(type)
+        .send(body);
     });
-    note(site.path, 'GET', 'HEAD');
+    // Below an open path are routes of others.
+    if (!site.path.endsWith('*')) note(site.path, 'GET', 'HEAD');
   }
   for (const [url, methods] of methodsByPath) refuseOtherMethods(app, url, methods, false);
   for (const { path: url, methods, answer: handler } of options.oauthRoutes) {

@@ -70,6 +70,7 @@ export async function startNode(
     endpoints: served ?? service.endpoints,
     sites: [],
     console: {
+      pages: [],
       publicUrl: undefined,
       routes: sessionRoutes({
         ...{ signIn: service.signIn, callers: service.api, publicUrl: undefined },

@@ -28,7 +28,7 @@ export class SourceFile {
   }
 
   get isCode(): boolean {
-    return /\.[cm]?[jt]s$/.test(this.path);
+    return /\.([cm]?[jt]s|tsx)$/.test(this.path);
   }
 
   get isTest(): boolean {
@@ -58,7 +58,7 @@ export interface Visited {
 
 const repository = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
-const textExtensions = /^\.([cm]?[jt]s|json|md|sql|ya?ml|html|css|sh|py|txt)$/;
+const textExtensions = /^\.([cm]?[jt]s|tsx|json|md|sql|ya?ml|html|css|sh|py|txt)$/;
 
 /** The files of the repository, without what `.gitignore` names. Only texts are read. */
 export function readTree(): SourceFile[] {
@@ -90,7 +90,7 @@ function visit(path: string, text: string): Visited[] {
       }
     }
   };
-  enter(parseSync(path, text, { lang: 'ts' }).program as unknown as Node, []);
+  enter(parseSync(path, text, { lang: path.endsWith('x') ? 'tsx' : 'ts' }).program as unknown as Node, []);
   return visited.sort((a, b) => a.node.start - b.node.start);
 }
 

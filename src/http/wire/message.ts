@@ -60,7 +60,8 @@ export const servedMethods = 'GET, HEAD, POST, PATCH';
 export function isLiteral(url: string, template: string): boolean {
   const [path = ''] = url.split('?');
   const segments = path.split('/');
-  return template.split('/').every((name, i) => name.startsWith(':') || name === segments[i]);
+  const isOpen = (name: string) => name.startsWith(':') || name === '*';
+  return template.split('/').every((name, i) => isOpen(name) || name === segments[i]);
 }
 
 /** The query as name and value pairs, decoded strictly. */

@@ -1,0 +1,98 @@
+// The page: who is signed in sees the screens, everybody else the way in.
+
+import { MantineProvider } from '@mantine/core';
+import { Notifications } from '@mantine/notifications';
+import { QueryClientProvider, useQuery } from '@tanstack/react-query';
+import { createBrowserRouter, Outlet, type RouteObject, RouterProvider } from 'react-router';
+import { Shell } from './layout/shell.tsx';
+import { nonce } from './nonce.ts';
+import { Failure } from './parts/failure.tsx';
+import { Loading } from './parts/loading.tsx';
+import { InvitationPage } from './screens/invitation.tsx';
+import { SignInPage } from './screens/sign-in.tsx';
+import { screens } from './screens.tsx';
+import { queries, sessionKey, tb } from './service/client.ts';
+import { Live } from './service/live.tsx';
+import { forgetAll, MeProvider } from './service/me.tsx';
+import { type Session, whoIsSignedIn } from './service/session.ts';
+import { texts } from './texts.ts';
+import { theme, variables } from './theme.ts';
+
+/** What is shown to nobody in particular, or to who is signed in. */
+function Gate() {
+  const { data, error, refetch } = useQuery({
+    queryKey: sessionKey,
+    queryFn: knownSession,
+    staleTime: 60_000,
+  });
+  if (data?.session) return <SignedIn session={data.session} />;
+  if (data !== undefined) return <SignInPage wasSignedIn={data.wasSignedIn} />;
+  if (error !== null) return <Failure error={error} onAgain={() => void refetch()} />;
+  return <Loading />;
+}
+
+/** Whether somebody was signed in on this page before: it says so when that ends. */
+let lastPerson: string | undefined;
+
+async function knownSession() {
+  const session = await whoIsSignedIn();
+  const wasSignedIn = lastPerson !== undefined;
+  // What one person read is not for the next one.
+  if (session !== null && lastPerson !== undefined && lastPerson !== session.person.id) forgetAll();
+  lastPerson = session?.person.id ?? lastPerson;
+  return { session, wasSignedIn };
+}
+
+function SignedIn({ session }: { readonly session: Session }) {
+  const {
+    data: me,
+    error,
+    refetch,
+  } = useQuery({
+    queryKey: ['me', session.person.id],
+    staleTime: 60_000,
+    queryFn: async ({ signal }) => {
+      const { data } = await tb.credential.get({ signal });
+      return { scopes: new Set(data.scopes), allLocations: data.locations === 'all' };
+    },
+  });
+  if (error !== null) return <Failure error={error} onAgain={() => void refetch()} />;
+  if (me === undefined) return <Loading />;
+  return (
+    <MeProvider me={{ ...session, ...me }}>
+      <Live>
+        <Shell>
+          <Outlet />
+        </Shell>
+      </Live>
+    </MeProvider>
+  );
+}
+
+const routes: RouteObject[] = [
+  { path: '/invitation', element: <InvitationPage /> },
+  {
+    element: <Gate />,
+    hydrateFallbackElement: <Loading />,
+    errorElement: <Failure error={new Error(texts.failure.page)} />,
+    children: screens,
+  },
+];
+
+const router = createBrowserRouter(routes, { basename: '/console' });
+
+export function App() {
+  return (
+    <MantineProvider
+      theme={theme}
+      cssVariablesResolver={variables}
+      defaultColorScheme="auto"
+      getStyleNonce={() => nonce}
+    >
+      <Notifications position="bottom-right" limit={3} />
+      <QueryClientProvider client={queries}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </MantineProvider>
+  );
+}

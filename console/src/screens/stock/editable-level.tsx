@@ -1,0 +1,184 @@
+// A quantity that can be changed where it stands. What is typed becomes one adjustment, which says
+// what the number was when the person began: a change by somebody else is shown, never overwritten.
+
+import { Button, Group, Modal, Select, Stack, Text, TextInput } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { Quantity, type StockItem, type TallybookError } from '@tallybook/client';
+import { useQueryClient } from '@tanstack/react-query';
+import type { KeyboardEvent } from 'react';
+import { quantityOf, quantityText } from '../../format.ts';
+import { PostState } from '../../parts/post-state.tsx';
+import { QuantityInput } from '../../parts/quantity-input.tsx';
+import { tb } from '../../service/client.ts';
+import { type Draft, useDraft } from '../../service/drafts.ts';
+import { type Post, usePost } from '../../service/post.ts';
+import { texts } from '../../texts.ts';
+import { Unit } from './rows.tsx';
+
+const words = texts.stock;
+
+type Reason = keyof typeof words.reasons;
+
+interface Change {
+  /** As it stood there when the person began to type. */
+  readonly expected: string;
+  readonly typed: string;
+  readonly reason: Reason;
+  readonly note: string;
+}
+
+const reasons = Object.entries(words.reasons).map(([value, label]) => ({ value, label }));
+
+/** The code of a refusal because somebody else was first; `meta` says what is there now. */
+const changedMeanwhile = 'inventory_quantity_mismatch';
+
+export function EditableLevel({ row }: { readonly row: StockItem }) {
+  const { product_id, location_id, quantity, name } = row;
+  const queries = useQueryClient();
+  const draft = useDraft<Change>(`level:${location_id}:${product_id}`, {
+    expected: quantity,
+    typed: '',
+    reason: 'correction',
+    note: '',
+  });
+  const post = usePost({
+    draft,
+    write: ({ expected, typed, reason, note }, options) =>
+      tb.inventory.adjust(
+        {
+          product_id,
+          location_id,
+          target_quantity: quantityOf(typed) ?? typed,
+          expected_quantity: expected,
+          reason,
+          note: note.trim() === '' ? null : note.trim(),
+        },
+        options,
+      ),
+    onDone: ({ data }) => {
+      notifications.show({ message: words.saved(name, quantityText(data.quantity_after)) });
+      void queries.invalidateQueries({ queryKey: ['stock'] });
+    },
+  });
+  const begun = draft.isThere ? draft.value : undefined;
+  const fault = begun && faultIn(begun.typed, row);
+  const isChange =
+    begun !== undefined && fault === undefined && !isSame(begun.typed, begun.expected);
+  const type = (typed: string) =>
+    draft.change({ ...(begun ?? { expected: quantity, reason: 'correction', note: '' }), typed });
+  const onKeyDown = ({ key }: KeyboardEvent) => {
+    if (key === 'Enter' && isChange) post.send();
+    if (key === 'Escape' && !draft.isSent) draft.clear();
+  };
+  return (
+    <>
+      <div role="cell" className="quantity level-input">
+        <QuantityInput
+          aria-label={words.quantityOf(name)}
+          value={begun?.typed ?? quantityText(quantity)}
+          onChange={type}
+          onKeyDown={onKeyDown}
+          onBlur={() => begun !== undefined && isSame(begun.typed, begun.expected) && draft.clear()}
+          disabled={draft.isSent || row.status === 'archived'}
+          error={fault}
+          rightSection={<Unit row={row} />}
+        />
+      </div>
+      {isChange && <ChangeBar draft={draft} post={post} onKeyDown={onKeyDown} />}
+      {begun !== undefined && conflictIn(post.problem) !== undefined && (
+        <Conflict now={conflictIn(post.problem) ?? ''} draft={draft} onAgain={post.send} />
+      )}
+    </>
+  );
+}
+
+interface ChangeBarProps {
+  readonly draft: Draft<Change>;
+  readonly post: Post;
+  onKeyDown(event: KeyboardEvent): void;
+}
+
+function ChangeBar({ draft, post, onKeyDown }: ChangeBarProps) {
+  const { value } = draft;
+  const isRefused = post.problem !== undefined && conflictIn(post.problem) === undefined;
+  return (
+    <div role="cell" className="level-change">
+      <Group gap="xs" align="flex-end">
+        <Text size="sm" fw={600} className="quantity" pb={6}>
+          {words.change(quantityText(value.expected), quantityText(quantityOf(value.typed) ?? ''))}
+        </Text>
+        <Select
+          size="xs"
+          label={words.reason}
+          data={reasons}
+          value={value.reason}
+          allowDeselect={false}
+          disabled={draft.isSent}
+          onChange={(reason) => draft.change({ ...value, reason: reason as Reason })}
+        />
+        <TextInput
+          size="xs"
+          label={words.note}
+          value={value.note}
+          maxLength={500}
+          disabled={draft.isSent}
+          onChange={(event) => draft.change({ ...value, note: event.currentTarget.value })}
+          onKeyDown={onKeyDown}
+        />
+        <Button size="xs" loading={post.isBusy} onClick={post.send}>
+          {texts.save}
+        </Button>
+        <Button size="xs" variant="default" disabled={draft.isSent} onClick={draft.clear}>
+          {texts.cancel}
+        </Button>
+      </Group>
+      {(post.isUnsettled || isRefused) && <PostState post={post} />}
+    </div>
+  );
+}
+
+interface ConflictProps {
+  readonly now: string;
+  readonly draft: Draft<Change>;
+  onAgain(): void;
+}
+
+function Conflict({ now, draft, onAgain }: ConflictProps) {
+  const { expected, typed } = draft.value;
+  const shown = quantityText(quantityOf(typed) ?? '0');
+  const takeMine = () => {
+    draft.change({ ...draft.value, expected: now });
+    onAgain();
+  };
+  return (
+    <Modal opened onClose={draft.clear} withCloseButton={false} title={words.conflictTitle}>
+      <Stack>
+        <Text>{words.conflict(quantityText(expected), quantityText(now), shown)}</Text>
+        <Group>
+          <Button data-autofocus variant="default" onClick={draft.clear}>
+            {words.keepTheirs(quantityText(now))}
+          </Button>
+          {!isSame(typed, now) && <Button onClick={takeMine}>{words.takeMine(shown)}</Button>}
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
+
+/** What is there now, when somebody else was first. */
+function conflictIn(problem: TallybookError | undefined): string | undefined {
+  const detail = problem?.details.find(({ code }) => code === changedMeanwhile);
+  return typeof detail?.current_quantity === 'string' ? detail.current_quantity : undefined;
+}
+
+function isSame(typed: string, quantity: string): boolean {
+  const value = quantityOf(typed);
+  return value !== undefined && Quantity.compare(value, quantity) === 0;
+}
+
+function faultIn(typed: string, { unit }: StockItem): string | undefined {
+  const value = quantityOf(typed);
+  if (value === undefined) return words.notQuantity;
+  const decimals = value.split('.')[1]?.replace(/0+$/, '').length ?? 0;
+  return decimals > unit.precision ? words.decimals(unit.precision) : undefined;
+}

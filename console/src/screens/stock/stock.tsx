@@ -1,0 +1,118 @@
+// The stock of a location: search, the rows in sight, and numbers that can be changed where they
+// stand.
+
+import { Button, Checkbox, Group, Select, TextInput } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { useEffect, useRef, useState } from 'react';
+import { useSearchParams } from 'react-router';
+import { AsOfPicker } from '../../parts/as-of-picker.tsx';
+import { Failure } from '../../parts/failure.tsx';
+import { Loading } from '../../parts/loading.tsx';
+import { LocationSelect } from '../../parts/location-select.tsx';
+import { Screen } from '../../parts/screen.tsx';
+import { useAsOf } from '../../service/as-of.ts';
+import { usePlace } from '../../service/place.ts';
+import { texts } from '../../texts.ts';
+import { StockRows } from './rows.tsx';
+import { type StockQuery, useStock } from './use-stock.ts';
+
+const words = texts.stock;
+const sorts = Object.entries(words.sorts).map(([value, label]) => ({ value, label }));
+
+export function StockScreen() {
+  const [place, choosePlace] = usePlace();
+  const [q, setQ, typeAnywhere] = useSearchWords();
+  const [settled] = useDebouncedValue(q.trim(), 200);
+  const [search, setSearch] = useSearchParams();
+  const { moment, query: asOf } = useAsOf();
+  const isLow = search.get('low') === 'true' && moment === undefined;
+  const sort = (search.get('sort') ?? 'name') as NonNullable<StockQuery['sort']>;
+  const set = (name: string, value: string | null) =>
+    setSearch((before) => {
+      const after = new URLSearchParams(before);
+      if (value === null) after.delete(name);
+      else after.set(name, value);
+      return after;
+    });
+  return (
+    <Screen title={words.title} hint={words.hint} actions={<AsOfPicker />}>
+      <Group align="flex-end" gap="sm">
+        <LocationSelect
+          value={place ?? null}
+          onChange={choosePlace}
+          w={{ base: '100%', xs: 210 }}
+        />
+        <TextInput
+          ref={typeAnywhere}
+          type="search"
+          label={words.search}
+          value={q}
+          onChange={(event) => setQ(event.currentTarget.value)}
+          flex="1 1 220px"
+        />
+        <Select
+          label={words.sort}
+          data={sorts.filter(({ value }) => value !== 'quantity' || moment === undefined)}
+          value={sort}
+          allowDeselect={false}
+          onChange={(value) => set('sort', value === 'name' ? null : value)}
+          w={140}
+        />
+        {moment === undefined && (
+          <Checkbox
+            label={words.low}
+            checked={isLow}
+            mb={8}
+            onChange={(event) => set('low', event.currentTarget.checked ? 'true' : null)}
+          />
+        )}
+      </Group>
+      {place === null && words.noLocation}
+      {typeof place === 'string' && (
+        <Found
+          query={{
+            location_id: place,
+            sort,
+            ...asOf,
+            ...(settled === '' ? {} : { q: settled }),
+            ...(isLow ? { low_stock: 'true' as const } : {}),
+          }}
+        />
+      )}
+    </Screen>
+  );
+}
+
+function Found({ query }: { readonly query: StockQuery }) {
+  const { rows, error, refetch, isPending, more } = useStock(query);
+  if (isPending) return <Loading />;
+  return (
+    <>
+      {error !== null && <Failure error={error} onAgain={refetch} />}
+      {error === null && rows.length === 0 && more === undefined && words.none}
+      <StockRows rows={rows} more={more} isNow={query.as_of === undefined} />
+      {more !== undefined && rows.length === 0 && <Button onClick={more}>{texts.more}</Button>}
+    </>
+  );
+}
+
+/** A scanner types wherever the page is: what it types goes into the search. */
+function useSearchWords() {
+  const [q, setQ] = useState('');
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const type = (event: KeyboardEvent) => {
+      const isText = event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey;
+      const isElsewhere = document.activeElement?.closest(
+        'input, textarea, select, [role=dialog], [role=menu]',
+      );
+      if (!isText || event.key === ' ' || isElsewhere || field.current === null) return;
+      // The letter itself goes into the field, because it has the focus by then.
+      field.current.focus();
+      field.current.select();
+    };
+    document.addEventListener('keydown', type);
+    return () => document.removeEventListener('keydown', type);
+  }, []);
+  return [q, setQ, field] as const;
+}
