@@ -70,12 +70,13 @@ function SignedIn({ session }: { readonly session: Session }) {
 }
 
 const routes: RouteObject[] = [
-  { path: '/invitation', element: <InvitationPage /> },
   {
-    element: <Gate />,
     hydrateFallbackElement: <Loading />,
     errorElement: <Failure error={new Error(texts.failure.page)} />,
-    children: screens,
+    children: [
+      { path: '/invitation', element: <InvitationPage /> },
+      { element: <Gate />, children: screens },
+    ],
   },
 ];
 

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { Problem } from '../core/problem.ts';
-import type { Site } from './server.ts';
+import type { Site } from './site.ts';
 
 const folder = new URL('../../dist/console/', import.meta.url);
 

@@ -22,6 +22,7 @@ import { LargeBodies } from './large-bodies.ts';
 import { type Api, apiPrefix, type Handler, handlerOf } from './pipeline.ts';
 import type { LimitHeaders } from './rate-limit.ts';
 import { commonHeaders, problemOf, type Success, sendProblem, sendSuccess } from './respond.ts';
+import type { Site } from './site.ts';
 import { closeAfterAnswers, limitConnections } from './wire/connections.ts';
 import { checkMessage, isLiteral } from './wire/message.ts';
 import { answerParserErrors } from './wire/parser-errors.ts';
@@ -67,18 +68,6 @@ export interface RequestRecord {
   readonly itemProblems: readonly Problem[];
   readonly oauthError: string | undefined;
   readonly applicationId: string | undefined;
-}
-
-/** A page outside the API: documents, health and the console. */
-export interface Site {
-  readonly path: string;
-  answer(request: FastifyRequest): Promise<{
-    readonly status: number;
-    readonly type: string;
-    readonly body: string | Buffer;
-    readonly policy?: string;
-    readonly headers?: Readonly<Record<string, string>>;
-  }>;
 }
 
 /** A route of OAuth, whose handler writes the whole answer: no envelope, errors of RFC 6749. */

@@ -9,7 +9,7 @@ import { errorsPage } from './document/errors-page.ts';
 import { guidePage, guidePages, navigation } from './document/guide-pages.ts';
 import { documentText, openApiDocument } from './document/openapi.ts';
 import { jsonType } from './respond.ts';
-import type { Site } from './server.ts';
+import type { Site } from './site.ts';
 
 export interface SitesOptions {
   readonly endpoints: readonly Endpoint[];

@@ -8,6 +8,7 @@ import type { Endpoint } from '../../src/contract/endpoint.ts';
 import { limits } from '../../src/core/limits.ts';
 import { connectDatabase, type Database } from '../../src/database/connect.ts';
 import { createServer, type RequestRecord } from '../../src/http/server.ts';
+import type { Site } from '../../src/http/site.ts';
 import { oauthRoutes } from '../../src/oauth/routes.ts';
 import { sessionRoutes } from '../../src/sessions/routes.ts';
 import { Api } from './api.ts';
@@ -34,11 +35,14 @@ interface EnvironmentOptions {
   readonly db?: TestDatabase | undefined;
   /** May put something between the service and its database. */
   readonly watch?: (database: Database) => Database;
+  /** The page of the console, for tests that open it. */
+  readonly pages?: readonly Site[];
 }
 
 export async function startEnvironment(options: EnvironmentOptions = {}): Promise<Environment> {
   const db = options.db ?? (await createTestDatabase());
-  const node = await startNode(db.serviceUrl, options.watch);
+  const { watch, pages } = options;
+  const node = await startNode(db.serviceUrl, watch, undefined, testSecret, pages);
   const given = new Given(db);
   return {
     db,
@@ -60,6 +64,7 @@ export async function startNode(
   watch: (database: Database) => Database = (database) => database,
   served?: readonly Endpoint[],
   secret = testSecret,
+  pages: readonly Site[] = [],
 ) {
   const database = watch(connectDatabase({ url: serviceUrl, writers: limits.writeWorkers }));
   const service = createService({ database, secret, webhookAllow });
@@ -70,7 +75,7 @@ export async function startNode(
     endpoints: served ?? service.endpoints,
     sites: [],
     console: {
-      pages: [],
+      pages,
       publicUrl: undefined,
       routes: sessionRoutes({
         ...{ signIn: service.signIn, callers: service.api, publicUrl: undefined },

@@ -90,7 +90,10 @@ function visit(path: string, text: string): Visited[] {
       }
     }
   };
-  enter(parseSync(path, text, { lang: path.endsWith('x') ? 'tsx' : 'ts' }).program as unknown as Node, []);
+  enter(
+    parseSync(path, text, { lang: path.endsWith('x') ? 'tsx' : 'ts' }).program as unknown as Node,
+    [],
+  );
   return visited.sort((a, b) => a.node.start - b.node.start);
 }
 

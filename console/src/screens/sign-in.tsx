@@ -24,20 +24,7 @@ const words = texts.signIn;
 const merchantPlace = 'tallybook:merchant';
 
 export function SignInPage({ wasSignedIn }: { readonly wasSignedIn: boolean }) {
-  const [name, setName] = useState('');
-  const [password, setPassword] = useState('');
-  const [merchant, setMerchant] = useState(localStorage.getItem(merchantPlace) ?? '');
-  const [asksMerchant, setAsksMerchant] = useState(merchant !== '');
   const { error, isBusy, attempt } = useAttempt();
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    attempt(async () => {
-      const merchant_id = asksMerchant && merchant.trim() !== '' ? merchant.trim() : null;
-      const session = await signIn({ merchant_id, name: name.trim(), password });
-      if (merchant_id !== null) localStorage.setItem(merchantPlace, merchant_id);
-      return session;
-    });
-  };
   return (
     <Entrance title={words.title}>
       {wasSignedIn && (
@@ -54,46 +41,7 @@ export function SignInPage({ wasSignedIn }: { readonly wasSignedIn: boolean }) {
           <Divider label={words.or} />
         </>
       )}
-      <form onSubmit={submit}>
-        <Stack gap="sm">
-          <TextInput
-            label={words.name}
-            autoComplete="username"
-            required
-            value={name}
-            onChange={(event) => setName(event.currentTarget.value)}
-          />
-          <PasswordInput
-            label={words.password}
-            autoComplete="current-password"
-            required
-            value={password}
-            visibilityToggleButtonProps={{ 'aria-label': words.show }}
-            onChange={(event) => setPassword(event.currentTarget.value)}
-          />
-          {asksMerchant ? (
-            <TextInput
-              label={words.merchant}
-              placeholder="mer_…"
-              value={merchant}
-              onChange={(event) => setMerchant(event.currentTarget.value)}
-            />
-          ) : (
-            <Anchor
-              component="button"
-              type="button"
-              size="sm"
-              ta="left"
-              onClick={() => setAsksMerchant(true)}
-            >
-              {words.several}
-            </Anchor>
-          )}
-          <Button type="submit" loading={isBusy} variant={canUsePasskeys() ? 'default' : 'filled'}>
-            {words.enter}
-          </Button>
-        </Stack>
-      </form>
+      <PasswordForm isBusy={isBusy} attempt={attempt} />
       <Text size="sm" c="dimmed">
         {words.lost}
       </Text>
@@ -101,13 +49,76 @@ export function SignInPage({ wasSignedIn }: { readonly wasSignedIn: boolean }) {
   );
 }
 
-export function Entrance({
-  title,
-  children,
-}: {
+type PasswordFormProps = Pick<ReturnType<typeof useAttempt>, 'isBusy' | 'attempt'>;
+
+function PasswordForm({ isBusy, attempt }: PasswordFormProps) {
+  const [name, setName] = useState('');
+  const [password, setPassword] = useState('');
+  const [merchant, setMerchant] = useState(localStorage.getItem(merchantPlace) ?? '');
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    attempt(async () => {
+      const merchant_id = merchant.trim() === '' ? null : merchant.trim();
+      const session = await signIn({ merchant_id, name: name.trim(), password });
+      if (merchant_id !== null) localStorage.setItem(merchantPlace, merchant_id);
+      return session;
+    });
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="sm">
+        <TextInput
+          label={words.name}
+          autoComplete="username"
+          required
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
+        <PasswordInput
+          label={words.password}
+          autoComplete="current-password"
+          required
+          value={password}
+          visibilityToggleButtonProps={{ 'aria-label': words.show }}
+          onChange={(event) => setPassword(event.currentTarget.value)}
+        />
+        <MerchantField value={merchant} onChange={setMerchant} />
+        <Button type="submit" loading={isBusy} variant={canUsePasskeys() ? 'default' : 'filled'}>
+          {words.enter}
+        </Button>
+      </Stack>
+    </form>
+  );
+}
+
+interface MerchantFieldProps {
+  readonly value: string;
+  onChange(value: string): void;
+}
+
+/** Most services keep one merchant: nobody has to know its ID. */
+function MerchantField({ value, onChange }: MerchantFieldProps) {
+  const [isAsked, setAsked] = useState(value !== '');
+  return isAsked ? (
+    <TextInput
+      label={words.merchant}
+      placeholder="mer_…"
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    />
+  ) : (
+    <Anchor component="button" type="button" size="sm" ta="left" onClick={() => setAsked(true)}>
+      {words.several}
+    </Anchor>
+  );
+}
+
+interface EntranceProps {
   readonly title: string;
   readonly children: ReactNode;
-}) {
+}
+
+export function Entrance({ title, children }: EntranceProps) {
   useEffect(() => {
     document.title = `${title} · ${texts.brand}`;
   }, [title]);

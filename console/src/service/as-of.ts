@@ -1,6 +1,6 @@
 // The moment that stock is shown of. It stands in the address, so that it can be sent to somebody.
 
-import { useSearchParams } from 'react-router';
+import { useAddress } from './address.ts';
 
 export interface AsOf {
   /** Undefined: now. */
@@ -11,18 +11,12 @@ export interface AsOf {
 }
 
 export function useAsOf(): AsOf {
-  const [search, setSearch] = useSearchParams();
-  const moment = search.get('as_of') ?? undefined;
-  const isOne = moment !== undefined && !Number.isNaN(Date.parse(moment));
+  const address = useAddress();
+  const moment = address.get('as_of');
+  const isOne = moment !== null && !Number.isNaN(Date.parse(moment));
   return {
     moment: isOne ? moment : undefined,
     query: isOne ? { as_of: moment } : {},
-    show: (next) =>
-      setSearch((before) => {
-        const after = new URLSearchParams(before);
-        if (next === undefined) after.delete('as_of');
-        else after.set('as_of', next);
-        return after;
-      }),
+    show: (next) => address.set('as_of', next ?? null),
   };
 }

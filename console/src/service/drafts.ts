@@ -28,7 +28,7 @@ export interface Draft<Value> extends Stored<Value> {
 const prefix = 'tallybook';
 
 /** Not randomUUID: a page that came over http does not have it. */
-export function newKey(): string {
+function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
@@ -102,16 +102,4 @@ export function useDraft<Value>(name: string, empty: Value): Draft<Value> {
       write(place, null);
     }, [place]),
   };
-}
-
-/** The drafts of a person whose names begin so: what was begun and not finished. */
-export function useDraftNames(person: string, beginning: string): readonly string[] {
-  const start = `${prefix}:${person}:${beginning}`;
-  const joined = useSyncExternalStore(subscribe, () =>
-    Object.keys(localStorage)
-      .filter((name) => name.startsWith(start))
-      .sort()
-      .join('\n'),
-  );
-  return joined === '' ? [] : joined.split('\n').map((name) => name.slice(start.length));
 }

@@ -28,13 +28,6 @@ export function useMe(): Me {
 
 export const useMay = (scope: Scope): boolean => useMe().scopes.has(scope);
 
-export function useCredential() {
-  return useQuery({
-    queryKey: ['credential'],
-    queryFn: async ({ signal }) => (await tb.credential.get({ signal })).data,
-  });
-}
-
 /** The locations that this person works at, by name. A merchant has few. */
 export function useLocations(): readonly Location[] | undefined {
   const { data } = useQuery({

@@ -16,14 +16,14 @@ export interface Post {
   send(): void;
 }
 
-interface Way<Value, Done> {
+interface PostOptions<Value, Done> {
   readonly draft: Draft<Value>;
   write(value: Value, options: { readonly idempotencyKey: string }): Promise<Done>;
   /** It happened, once. The draft is gone. */
   onDone(done: Done): void;
 }
 
-export function usePost<Value, Done>({ draft, write, onDone }: Way<Value, Done>): Post {
+export function usePost<Value, Done>({ draft, write, onDone }: PostOptions<Value, Done>): Post {
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<TallybookError>();
   const busy = useRef(false);

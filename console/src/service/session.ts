@@ -11,7 +11,7 @@ export interface Invited extends Session {
   readonly passkey_options: PublicKeyCredentialCreationOptionsJSON | null;
 }
 
-export class SessionError extends Error {
+class SessionError extends Error {
   readonly status: number;
 
   constructor(status: number, message: string) {

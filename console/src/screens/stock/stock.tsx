@@ -4,12 +4,12 @@
 import { Button, Checkbox, Group, Select, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useEffect, useRef, useState } from 'react';
-import { useSearchParams } from 'react-router';
 import { AsOfPicker } from '../../parts/as-of-picker.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/loading.tsx';
 import { LocationSelect } from '../../parts/location-select.tsx';
 import { Screen } from '../../parts/screen.tsx';
+import { useAddress } from '../../service/address.ts';
 import { useAsOf } from '../../service/as-of.ts';
 import { usePlace } from '../../service/place.ts';
 import { texts } from '../../texts.ts';
@@ -23,17 +23,7 @@ export function StockScreen() {
   const [place, choosePlace] = usePlace();
   const [q, setQ, typeAnywhere] = useSearchWords();
   const [settled] = useDebouncedValue(q.trim(), 200);
-  const [search, setSearch] = useSearchParams();
-  const { moment, query: asOf } = useAsOf();
-  const isLow = search.get('low') === 'true' && moment === undefined;
-  const sort = (search.get('sort') ?? 'name') as NonNullable<StockQuery['sort']>;
-  const set = (name: string, value: string | null) =>
-    setSearch((before) => {
-      const after = new URLSearchParams(before);
-      if (value === null) after.delete(name);
-      else after.set(name, value);
-      return after;
-    });
+  const { sort, isLow, asOf } = useShown();
   return (
     <Screen title={words.title} hint={words.hint} actions={<AsOfPicker />}>
       <Group align="flex-end" gap="sm">
@@ -50,22 +40,7 @@ export function StockScreen() {
           onChange={(event) => setQ(event.currentTarget.value)}
           flex="1 1 220px"
         />
-        <Select
-          label={words.sort}
-          data={sorts.filter(({ value }) => value !== 'quantity' || moment === undefined)}
-          value={sort}
-          allowDeselect={false}
-          onChange={(value) => set('sort', value === 'name' ? null : value)}
-          w={140}
-        />
-        {moment === undefined && (
-          <Checkbox
-            label={words.low}
-            checked={isLow}
-            mb={8}
-            onChange={(event) => set('low', event.currentTarget.checked ? 'true' : null)}
-          />
-        )}
+        <Shown />
       </Group>
       {place === null && words.noLocation}
       {typeof place === 'string' && (
@@ -80,6 +55,39 @@ export function StockScreen() {
         />
       )}
     </Screen>
+  );
+}
+
+/** What is shown, and in which order, as the address says. */
+function useShown() {
+  const address = useAddress();
+  const { moment, query: asOf } = useAsOf();
+  const isNow = moment === undefined;
+  const sort = (address.get('sort') ?? 'name') as NonNullable<StockQuery['sort']>;
+  return { address, asOf, isNow, sort, isLow: isNow && address.get('low') === 'true' };
+}
+
+function Shown() {
+  const { address, isNow, sort, isLow } = useShown();
+  return (
+    <>
+      <Select
+        label={words.sort}
+        data={sorts.filter(({ value }) => value !== 'quantity' || isNow)}
+        value={sort}
+        allowDeselect={false}
+        onChange={(value) => address.set('sort', value === 'name' ? null : value)}
+        w={140}
+      />
+      {isNow && (
+        <Checkbox
+          label={words.low}
+          checked={isLow}
+          mb={8}
+          onChange={(event) => address.set('low', event.currentTarget.checked ? 'true' : null)}
+        />
+      )}
+    </>
   );
 }
 
