@@ -39,6 +39,11 @@ export const variables: CSSVariablesResolver = () => ({
     '--mantine-color-error': '#b42318',
     '--mantine-color-anchor': '#085f6f',
     '--mantine-color-body': '#fbfcfd',
+    '--mantine-color-orange-light-color': '#9a3412',
+    '--mantine-color-teal-light-color': '#05593f',
+    '--mantine-color-red-light-color': '#a61e1e',
+    '--mantine-color-yellow-light-color': '#7a4a00',
+    '--mantine-color-gray-light-color': '#3d444b',
   },
   dark: {
     '--mantine-color-dimmed': '#b4b9be',
