@@ -1,6 +1,7 @@
 // Who am I, and what may I?
 
 import { Alert, Button, Paper, Table, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useState } from 'react';
 import { countText, momentText } from '../../format.ts';
@@ -8,8 +9,8 @@ import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/loading.tsx';
 import { Rights } from '../../parts/rights.tsx';
 import { Screen } from '../../parts/screen.tsx';
-import { queries, sessionKey } from '../../service/client.ts';
-import { useCredential, useLocations, useMe } from '../../service/me.tsx';
+import { queries, sessionKey, tb } from '../../service/client.ts';
+import { useLocations, useMe } from '../../service/me.tsx';
 import { signOut } from '../../service/session.ts';
 import { texts } from '../../texts.ts';
 
@@ -28,7 +29,14 @@ export function MeScreen() {
 
 function Facts() {
   const { person, merchant } = useMe();
-  const { data: credential, error, refetch } = useCredential();
+  const {
+    data: credential,
+    error,
+    refetch,
+  } = useQuery({
+    queryKey: ['credential'],
+    queryFn: async ({ signal }) => (await tb.credential.get({ signal })).data,
+  });
   const locations = useLocations();
   if (error !== null) return <Failure error={error} onAgain={() => void refetch()} />;
   if (credential === undefined) return <Loading />;
