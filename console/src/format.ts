@@ -12,6 +12,9 @@ function isLocale(name: string): boolean {
   }
 }
 
+// Charts ask for it by themselves, and fail at one that is none.
+if (!isLocale(navigator.language)) Object.defineProperty(navigator, 'language', { value: locale });
+
 const parts = new Intl.NumberFormat(locale).formatToParts(12_345.6);
 const partOf = (type: string) => parts.find((part) => part.type === type)?.value ?? '';
 const decimalSign = partOf('decimal') || '.';

@@ -25,6 +25,12 @@ export const theme = createTheme({
   cursorType: 'pointer',
   fontFamily:
     "-apple-system, BlinkMacSystemFont, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif",
+  components: {
+    // Whoever has no mouse scrolls a wide table with the arrow keys.
+    TableScrollContainer: {
+      defaultProps: { scrollAreaProps: { viewportProps: { tabIndex: 0 } } },
+    },
+  },
   headings: {
     fontWeight: '650',
     sizes: { h1: { fontSize: '1.5rem' }, h2: { fontSize: '1.15rem' } },

@@ -11,8 +11,10 @@ import { LocationSelect } from '../../parts/location-select.tsx';
 import { Screen } from '../../parts/screen.tsx';
 import { useAddress } from '../../service/address.ts';
 import { useAsOf } from '../../service/as-of.ts';
+import { useMay } from '../../service/me.tsx';
 import { usePlace } from '../../service/place.ts';
 import { texts } from '../../texts.ts';
+import { NewProduct } from '../product/new-product.tsx';
 import { StockRows } from './rows.tsx';
 import { type StockQuery, useStock } from './use-stock.ts';
 
@@ -25,7 +27,7 @@ export function StockScreen() {
   const [settled] = useDebouncedValue(q.trim(), 200);
   const { sort, isLow, asOf } = useShown();
   return (
-    <Screen title={words.title} hint={words.hint} actions={<AsOfPicker />}>
+    <Screen title={words.title} hint={words.hint} actions={<Actions />}>
       <Group align="flex-end" gap="sm">
         <LocationSelect
           value={place ?? null}
@@ -87,6 +89,16 @@ function Shown() {
           onChange={(event) => address.set('low', event.currentTarget.checked ? 'true' : null)}
         />
       )}
+    </>
+  );
+}
+
+function Actions() {
+  const mayMake = useMay('products.write');
+  return (
+    <>
+      <AsOfPicker />
+      {mayMake && <NewProduct />}
     </>
   );
 }
