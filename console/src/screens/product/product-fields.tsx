@@ -9,7 +9,7 @@ import type { Fields } from './fields.ts';
 
 const words = texts.product;
 
-interface ProductFieldsProps {
+interface FormProps {
   readonly fields: Fields;
   readonly problem: TallybookError | undefined;
   readonly disabled: boolean;
@@ -21,36 +21,43 @@ const precisions = ['0', '1', '2', '3', '4', '5'].map((value) => ({
   label: words.precisions(value),
 }));
 
-export function ProductFields({ fields, problem, disabled, onChange }: ProductFieldsProps) {
-  const set = (some: Partial<Fields>) => onChange({ ...fields, ...some });
-  const text = (name: 'name' | 'sku' | 'barcode' | 'unit' | 'currency' | 'externalId') => ({
-    label: words.fields[name],
-    value: fields[name],
-    disabled,
-    error: problemAt(problem, members[name]),
-    onChange: ({ currentTarget }: { currentTarget: HTMLInputElement }) =>
-      set({ [name]: currentTarget.value }),
-  });
+/** What the record calls them. */
+const members = {
+  name: 'name',
+  sku: 'sku',
+  barcode: 'barcode',
+  unit: 'unit.code',
+  amount: 'price.amount',
+  currency: 'price.currency',
+  lowStockAt: 'low_stock_at',
+  externalId: 'external_id',
+} as const;
+
+export function ProductFields(form: FormProps) {
   return (
     <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm" verticalSpacing="sm">
-      <TextInput {...text('name')} required maxLength={255} data-autofocus />
-      <TextInput {...text('sku')} maxLength={100} autoComplete="off" />
-      <TextInput {...text('barcode')} maxLength={64} autoComplete="off" />
-      <QuantityInput
-        label={words.fields.lowStockAt}
-        description={words.lowStockHint}
-        inputWrapperOrder={['label', 'input', 'description', 'error']}
-        value={fields.lowStockAt}
-        disabled={disabled}
-        error={problemAt(problem, 'low_stock_at')}
-        onChange={(lowStockAt) => set({ lowStockAt })}
-      />
+      <TextInput {...textField(form, 'name')} required maxLength={255} data-autofocus />
+      <TextInput {...textField(form, 'sku')} maxLength={100} />
+      <TextInput {...textField(form, 'barcode')} maxLength={64} />
+      <QuantityInput {...quantityField(form, 'lowStockAt')} description={words.lowStockHint} />
+      <UnitFields {...form} />
+      <QuantityInput {...quantityField(form, 'amount')} />
+      <TextInput {...textField(form, 'currency')} placeholder="EUR" maxLength={3} />
+      <OtherFields {...form} />
+    </SimpleGrid>
+  );
+}
+
+function UnitFields(form: FormProps) {
+  const { fields, problem, disabled, onChange } = form;
+  const unit = textField(form, 'unit');
+  return (
+    <>
       <TextInput
-        {...text('unit')}
+        {...unit}
         maxLength={16}
         description={words.unitHint}
-        inputWrapperOrder={['label', 'input', 'description', 'error']}
-        error={problemAt(problem, 'unit') ?? problemAt(problem, 'unit.code')}
+        error={problemAt(problem, 'unit') ?? unit.error}
       />
       <Select
         label={words.fields.precision}
@@ -59,21 +66,16 @@ export function ProductFields({ fields, problem, disabled, onChange }: ProductFi
         disabled={disabled}
         allowDeselect={false}
         error={problemAt(problem, 'unit.precision')}
-        onChange={(precision) => precision !== null && set({ precision })}
+        onChange={(precision) => precision !== null && onChange({ ...fields, precision })}
       />
-      <QuantityInput
-        label={words.fields.amount}
-        value={fields.amount}
-        disabled={disabled}
-        error={problemAt(problem, 'price.amount')}
-        onChange={(amount) => set({ amount })}
-      />
-      <TextInput
-        {...text('currency')}
-        placeholder="EUR"
-        maxLength={3}
-        error={problemAt(problem, 'price.currency')}
-      />
+    </>
+  );
+}
+
+function OtherFields(form: FormProps) {
+  const { fields, problem, disabled, onChange } = form;
+  return (
+    <>
       <Textarea
         label={words.fields.description}
         value={fields.description}
@@ -83,29 +85,48 @@ export function ProductFields({ fields, problem, disabled, onChange }: ProductFi
         maxRows={6}
         maxLength={5000}
         error={problemAt(problem, 'description')}
-        onChange={(event) => set({ description: event.currentTarget.value })}
+        onChange={(event) => onChange({ ...fields, description: event.currentTarget.value })}
       />
       <TextInput
-        {...text('externalId')}
+        {...textField(form, 'externalId')}
         maxLength={255}
         description={words.externalIdHint}
-        inputWrapperOrder={['label', 'input', 'description', 'error']}
       />
       <Checkbox
         label={words.fields.isTracked}
         checked={fields.isTracked}
         disabled={disabled}
-        onChange={(event) => set({ isTracked: event.currentTarget.checked })}
+        onChange={(event) => onChange({ ...fields, isTracked: event.currentTarget.checked })}
       />
-    </SimpleGrid>
+    </>
   );
 }
 
-const members = {
-  name: 'name',
-  sku: 'sku',
-  barcode: 'barcode',
-  unit: 'unit',
-  currency: 'price.currency',
-  externalId: 'external_id',
-} as const;
+const order: ('label' | 'input' | 'description' | 'error')[] = [
+  'label',
+  'input',
+  'description',
+  'error',
+];
+
+function field({ fields, problem, disabled }: FormProps, name: keyof typeof members) {
+  return {
+    label: words.fields[name],
+    value: fields[name],
+    disabled,
+    autoComplete: 'off',
+    inputWrapperOrder: order,
+    error: problemAt(problem, members[name]),
+  };
+}
+
+const textField = (form: FormProps, name: keyof typeof members) => ({
+  ...field(form, name),
+  onChange: ({ currentTarget }: { readonly currentTarget: HTMLInputElement }) =>
+    form.onChange({ ...form.fields, [name]: currentTarget.value }),
+});
+
+const quantityField = (form: FormProps, name: 'amount' | 'lowStockAt') => ({
+  ...field(form, name),
+  onChange: (typed: string) => form.onChange({ ...form.fields, [name]: typed }),
+});
