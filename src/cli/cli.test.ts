@@ -60,6 +60,8 @@ afterAll(async () => {
 describe('serve', () => {
   test('with --demo on a new directory prints where it is and a token that works', async () => {
     expect(greeting).toEqual({
+      console_url: expect.stringMatching(/\/console$/),
+      sign_in_url: expect.stringMatching(/\/console\/invitation#tb_inv_\w+$/),
       base_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/api\/v1$/),
       docs_url: expect.stringMatching(/\/docs$/),
       merchant_id: id('mer'),

@@ -28,6 +28,7 @@ async function demo(flags: CommonFlags): Promise<void> {
         ['Merchant', `${one.merchant_id} (${one.merchant_name})`],
         ['Credential', one.credential_id],
         ['Token', `${one.token}  (until ${one.expires_at})`],
+        ['Owner', `${one.owner.id}  ("tallybook person reinvite" makes a link to the console)`],
       ]),
       `It has ${count(one.locations, 'location')}, ${count(one.products, 'product')}, ` +
         `${count(one.customers, 'customer')} and ${count(one.movements, 'movement')}.`,

@@ -27,8 +27,9 @@ async function greeted(
   words: readonly string[],
   cwd: string,
   work: (greeting: string) => Promise<void>,
+  { data = 'data', words: more = [] as readonly string[] } = {},
 ): Promise<void> {
-  const all = [...words, 'serve', '--port', '0', '--data', join(directory, 'data')];
+  const all = [...words, 'serve', '--port', '0', '--data', join(directory, data), ...more];
   const child = spawn(process.execPath, all, { env, cwd, stdio: ['ignore', 'pipe', 'ignore'] });
   const ended = once(child, 'exit');
   const [greeting] = await once(child.stdout, 'data');
@@ -75,4 +76,49 @@ test('a start names the next command whole: for no merchant, one, and several', 
     expect(await pasted(list)).toContain('Corner Shop');
     expect(await pasted(makeToken)).toContain('Usage: tallybook token create');
   });
+}, 90_000);
+
+test('the demo makes a link into the console at each start, until somebody used it', async () => {
+  const words = ['bin/tallybook.js'];
+  const demo = { data: 'demo', words: ['--demo'] };
+  const linkIn = (greeting: string) => /http\S+\/console\/invitation#(tb_inv_\w+)/.exec(greeting);
+  const accept = async (greeting: string, invitation: string | undefined) => {
+    const [, origin = ''] = /(http\S+)\/console\n/.exec(greeting) ?? [];
+    const answer = await fetch(`${origin}/console/session/accept`, {
+      method: 'POST',
+      headers: { origin, 'content-type': 'application/json' },
+      body: JSON.stringify({ invitation, password: 'correct horse battery' }),
+    });
+    return answer.status;
+  };
+  let first: string | undefined;
+  await greeted(
+    words,
+    checkout,
+    async (one) => {
+      first = linkIn(one)?.[1];
+      expect(first).toBeDefined();
+    },
+    demo,
+  );
+  await greeted(
+    words,
+    checkout,
+    async (two) => {
+      const link = linkIn(two)?.[1];
+      expect(link).not.toBe(first);
+      expect(await accept(two, first)).toBe(401);
+      expect(await accept(two, link)).toBe(201);
+    },
+    demo,
+  );
+  await greeted(
+    words,
+    checkout,
+    async (three) => {
+      expect(three).toContain('/console\n');
+      expect(linkIn(three)).toBeNull();
+    },
+    demo,
+  );
 }, 90_000);

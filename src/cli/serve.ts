@@ -3,7 +3,8 @@
 
 import { type Config, readConfig, type SettingName, settings } from '../config.ts';
 import { limits } from '../core/limits.ts';
-import type { Demo } from '../demo/demo.ts';
+import type { Reader } from '../core/statement.ts';
+import type { Demo, InvitedOwner } from '../demo/demo.ts';
 import type { Running } from '../main.ts';
 import { programCalled, quoted } from './call.ts';
 import { type CommonFlags, define } from './command.ts';
@@ -52,7 +53,9 @@ async function serve(flags: ServeFlags): Promise<void> {
   const beforeReady = async (running: Running) => {
     if (signal.aborted) return;
     const demo = flags.demo === true && running.store.isNew ? await demoOf(running) : undefined;
-    await show(flags, greetingOf(running, demo), (greeting) => welcome(greeting, running, config));
+    const owner = demo?.owner ?? (flags.demo === true ? await ownerToCome(running) : undefined);
+    const greeting = greetingOf(running, demo, owner);
+    await show(flags, greeting, () => welcome(greeting, running, config));
   };
   const starting = start(config, log, { linesLost, signal, beforeReady });
   const running = await starting.catch((error: unknown) => {
@@ -104,10 +107,29 @@ async function demoOf(running: Running): Promise<Demo> {
   return createDemo(running.service, running.store.database);
 }
 
+/** Who was invited to the demo, and has not used the link: it may have ended. */
+async function ownerToCome({ service, store }: Running): Promise<InvitedOwner | undefined> {
+  const { reader } = store.database;
+  const [merchant, another] = await firstMerchants(reader);
+  if (merchant === undefined || another !== undefined) return undefined;
+  const { everyPage } = await import('./listing.ts');
+  const [only, somebody] = await everyPage<{ readonly id: string; readonly status: string }>(
+    reader,
+    merchant,
+    'people.list',
+  );
+  if (only?.status !== 'invited' || somebody !== undefined) return undefined;
+  const { inviteOwner } = await import('../demo/demo.ts');
+  return inviteOwner(service, merchant, only.id);
+}
+
 type Greeting = ReturnType<typeof greetingOf>;
 
-function greetingOf({ url }: Running, demo: Demo | undefined) {
+function greetingOf({ url }: Running, demo: Demo | undefined, owner: InvitedOwner | undefined) {
+  const link = owner === undefined ? null : `${url}/console/invitation#${owner.invitation}`;
   return {
+    console_url: `${url}/console`,
+    sign_in_url: link,
     base_url: `${url}/api/v1`,
     docs_url: `${url}/docs`,
     merchant_id: demo?.merchant_id ?? null,
@@ -117,31 +139,41 @@ function greetingOf({ url }: Running, demo: Demo | undefined) {
 }
 
 async function welcome(greeting: Greeting, running: Running, config: Config): Promise<string> {
-  const { base_url, docs_url, token, expires_at } = greeting;
+  const { console_url, sign_in_url, base_url, docs_url, token, expires_at } = greeting;
   const places = [
+    ['Console', console_url],
     ['API', base_url],
     ['Docs', docs_url],
   ] as const;
+  const entrance =
+    sign_in_url === null ? '' : `\n\nSign in, once, in ten minutes:\n\n${sign_in_url}`;
   if (token === null) {
-    return `Tallybook is ready.\n\n${members(places)}\n\n${await nextCommand(running, config)}\n`;
+    const next = sign_in_url === null ? `\n\n${await nextCommand(running, config)}` : '';
+    return `Tallybook is ready.\n\n${members(places)}${entrance}${next}\n`;
   }
   return `Tallybook is ready, with a demo merchant.
 
-${members([...places, ['Token', `${token}  (until ${expires_at})`]])}
+${members([...places, ['Token', `${token}  (until ${expires_at})`]])}${entrance}
 
-Try it:
+Or call it:
 
 curl -H 'Authorization: Bearer ${token}' '${base_url}/products?limit=3'
 `;
 }
 
-/** What leads to a token, each command on a line of its own that can be pasted. */
-async function nextCommand({ store }: Running, { storage }: Config): Promise<string> {
+/** Two at most: there is none, one, or several. */
+async function firstMerchants(reader: Reader): Promise<readonly string[]> {
   const { allMerchants } = await import('../access/operator/merchants.ts');
   const merchants: string[] = [];
-  for await (const { id } of allMerchants(store.database.reader)) {
+  for await (const { id } of allMerchants(reader)) {
     if (merchants.push(id) === 2) break;
   }
+  return merchants;
+}
+
+/** What leads to a token, each command on a line of its own that can be pasted. */
+async function nextCommand({ store }: Running, { storage }: Config): Promise<string> {
+  const merchants = await firstMerchants(store.database.reader);
   const isPrivate = storage.kind === 'private';
   const where = isPrivate ? ` --data ${quoted(storage.dataDirectory)}` : '';
   const line = (command: string, options = '') => `${programCalled()} ${command}${where}${options}`;

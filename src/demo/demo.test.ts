@@ -23,6 +23,7 @@ test('a demo is whole although its connections break again and again', async () 
     credential_id: _id,
     token: _token,
     expires_at: _end,
+    owner: _owner,
     ...whole
   } = await createDemo(service.service, access);
   const expected = await writesOf();

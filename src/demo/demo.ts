@@ -21,10 +21,18 @@ export interface Demo {
   /** For all scopes and all locations. It is stored nowhere. */
   readonly token: string;
   readonly expires_at: string | null;
+  readonly owner: InvitedOwner;
   readonly locations: number;
   readonly products: number;
   readonly customers: number;
   readonly movements: number;
+}
+
+/** The person who is let into the console. */
+export interface InvitedOwner {
+  readonly id: string;
+  /** For a link: good once, for ten minutes. It is stored nowhere. */
+  readonly invitation: string;
 }
 
 /** The part of a service that writes. */
@@ -117,6 +125,26 @@ async function takeOrders(
   return movements;
 }
 
+const ownerName = 'Owner';
+
+/** Invites the owner, or somebody who has not come yet again. */
+export async function inviteOwner(
+  service: Writes,
+  merchant: string,
+  id?: string,
+): Promise<InvitedOwner> {
+  const { data } = await (id === undefined
+    ? service.performAsOperator(merchant, 'people.invite', {
+        ...{ name: ownerName, role: 'owner', all_locations: true },
+      })
+    : service.performAsOperator(merchant, 'people.invite_again', {}, { id }));
+  const person = data as { readonly id: string; readonly invitation: string | null };
+  const { invitation } = person;
+  // A write that was sent again says what it did, without the secret.
+  if (invitation === null) return inviteOwner(service, merchant, person.id);
+  return { id: person.id, invitation };
+}
+
 /** Makes a new demo merchant, also in a database that has merchants. */
 export async function createDemo(given: Writes, access: Connections): Promise<Demo> {
   const service = insisting(given);
@@ -161,12 +189,14 @@ export async function createDemo(given: Writes, access: Connections): Promise<De
     locations: 'all',
     lifeSeconds: tokenLifeSeconds,
   });
+  const owner = await inviteOwner(service, merchant.id);
   return {
     merchant_id: merchant.id,
     merchant_name: merchant.name,
     credential_id: credential.id,
     token,
     expires_at: credential.expires_at,
+    owner,
     locations: locations.length,
     products: products.length,
     customers: customers.length,
