@@ -3,19 +3,19 @@
 import { MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
 import { QueryClientProvider, useQuery } from '@tanstack/react-query';
-import { createBrowserRouter, Outlet, type RouteObject, RouterProvider } from 'react-router';
+import { BrowserRouter, Route, Routes } from 'react-router';
 import { Shell } from './layout/shell.tsx';
 import { nonce } from './nonce.ts';
 import { Failure } from './parts/failure.tsx';
+import { Guarded } from './parts/guarded.tsx';
 import { Loading } from './parts/loading.tsx';
 import { InvitationPage } from './screens/invitation.tsx';
 import { SignInPage } from './screens/sign-in.tsx';
-import { screens } from './screens.tsx';
+import { Screens } from './screens.tsx';
 import { queries, sessionKey, tb } from './service/client.ts';
 import { Live } from './service/live.tsx';
 import { forgetAll, MeProvider } from './service/me.tsx';
 import { type Session, whoIsSignedIn } from './service/session.ts';
-import { texts } from './texts.ts';
 import { theme, variables } from './theme.ts';
 
 /** What is shown to nobody in particular, or to who is signed in. */
@@ -62,25 +62,12 @@ function SignedIn({ session }: { readonly session: Session }) {
     <MeProvider me={{ ...session, ...me }}>
       <Live>
         <Shell>
-          <Outlet />
+          <Screens />
         </Shell>
       </Live>
     </MeProvider>
   );
 }
-
-const routes: RouteObject[] = [
-  {
-    hydrateFallbackElement: <Loading />,
-    errorElement: <Failure error={new Error(texts.failure.page)} />,
-    children: [
-      { path: '/invitation', element: <InvitationPage /> },
-      { element: <Gate />, children: screens },
-    ],
-  },
-];
-
-const router = createBrowserRouter(routes, { basename: '/console' });
 
 export function App() {
   return (
@@ -92,7 +79,14 @@ export function App() {
     >
       <Notifications position="bottom-right" limit={3} />
       <QueryClientProvider client={queries}>
-        <RouterProvider router={router} />
+        <Guarded>
+          <BrowserRouter basename="/console">
+            <Routes>
+              <Route path="/invitation" element={<InvitationPage />} />
+              <Route path="*" element={<Gate />} />
+            </Routes>
+          </BrowserRouter>
+        </Guarded>
       </QueryClientProvider>
     </MantineProvider>
   );

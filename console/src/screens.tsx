@@ -1,9 +1,10 @@
 // The screens, each with its address, its place in the menu, and the scope that opens it. A screen
 // is loaded when it is first opened.
 
-import type { ComponentType } from 'react';
-import type { RouteObject } from 'react-router';
+import { type ComponentType, lazy, Suspense } from 'react';
+import { Route, Routes } from 'react-router';
 import type { IconName } from './parts/icons.tsx';
+import { Loading } from './parts/loading.tsx';
 import { NeedsScope } from './parts/needs-scope.tsx';
 import { NotFound } from './parts/not-found.tsx';
 import type { Scope } from './service/me.tsx';
@@ -115,21 +116,29 @@ export const allScreens: readonly Screen[] = [
   },
 ];
 
-export const screens: RouteObject[] = [
-  ...allScreens.map(
-    ({ path, scope, load }): RouteObject => ({
-      path,
-      lazy: async () => {
-        const Found = await load();
-        return {
-          element: (
-            <NeedsScope scope={scope}>
-              <Found />
-            </NeedsScope>
-          ),
-        };
-      },
-    }),
-  ),
-  { path: '*', element: <NotFound /> },
-];
+const routes = allScreens.map(({ path, scope, load }) => {
+  const Found = lazy(async () => ({ default: await load() }));
+  return { path, scope, Found };
+});
+
+/** The one that the address names. */
+export function Screens() {
+  return (
+    <Suspense fallback={<Loading />}>
+      <Routes>
+        {routes.map(({ path, scope, Found }) => (
+          <Route
+            key={path}
+            path={path}
+            element={
+              <NeedsScope scope={scope}>
+                <Found />
+              </NeedsScope>
+            }
+          />
+        ))}
+        <Route path="*" element={<NotFound />} />
+      </Routes>
+    </Suspense>
+  );
+}
