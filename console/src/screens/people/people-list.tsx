@@ -172,7 +172,7 @@ function StatusBadge({ person, status }: Pick<PersonRowProps, 'person'> & Pick<P
   const isOver = status === 'invited' && ends !== null && Date.parse(ends) < Date.now();
   const colors = { invited: 'orange', active: 'teal', revoked: 'gray' };
   return (
-    <Badge variant="light" color={isOver ? 'red' : colors[status]} tt="none">
+    <Badge variant="light" miw="max-content" color={isOver ? 'red' : colors[status]} tt="none">
       {isOver ? words.invitationOver : words.statuses[status]}
     </Badge>
   );

@@ -160,7 +160,7 @@ function TokenRow({ token, onAction }: TokenRowProps) {
         <Ago time={last_used_at} />
       </Table.Td>
       <Table.Td>
-        <Badge variant="light" color={colors[status]} tt="none">
+        <Badge variant="light" miw="max-content" color={colors[status]} tt="none">
           {words.statuses[status]}
         </Badge>
       </Table.Td>
