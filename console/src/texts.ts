@@ -1,9 +1,11 @@
 // Every text that the page shows, in one place: a translation is another file like this one.
 
+import { recordTexts } from './texts/records.ts';
 import { shopTexts } from './texts/shop.ts';
 
 export const texts = {
   ...shopTexts,
+  ...recordTexts,
   brand: 'Tallybook',
   loading: 'Loading',
   again: 'Try again',
@@ -14,6 +16,9 @@ export const texts = {
   nothing: 'Nothing here yet.',
   location: 'Location',
   allLocations: 'All locations',
+  outside: 'outside',
+  clear: 'Clear',
+  noProduct: 'No product is found',
   copy: 'Copy',
   copied: 'Copied',
   sendAgain: 'Send again',
@@ -167,21 +172,6 @@ export const texts = {
       `It was ${before} when you began, and is ${now} now. You typed ${typed}.`,
     takeMine: (typed: string) => `Set it to ${typed}`,
     keepTheirs: (now: string) => `Leave it at ${now}`,
-  },
-  overview: {
-    title: 'Overview',
-  },
-  movements: {
-    title: 'Movements',
-  },
-  requests: {
-    title: 'Requests',
-  },
-  customers: {
-    title: 'Customers',
-  },
-  locations: {
-    title: 'Locations',
   },
   exchange: {
     title: 'Import and export',

@@ -102,7 +102,7 @@ function Screens() {
     ({ title, scope }) => title !== undefined && (scope === null || scopes.has(scope)),
   );
   return shown.map(({ path, title, icon, hasMoment }) => {
-    const isHere = path === '/' ? pathname === '/' : pathname.startsWith(path);
+    const isHere = pathname === path || (path !== '/' && pathname.startsWith(`${path}/`));
     // A moment goes along to whatever can show it.
     const search = hasMoment === true && moment !== undefined ? `?as_of=${moment}` : '';
     return (

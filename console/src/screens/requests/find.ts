@@ -1,0 +1,101 @@
+// Finds what became of a request by an operation's ID, a request's ID or an Idempotency-Key.
+
+import { NotFoundError, type Operation, type OperationsListQuery } from '@tallybook/client';
+import { useQuery } from '@tanstack/react-query';
+import { tb } from '../../service/client.ts';
+import { useMay, useMe } from '../../service/me.tsx';
+import { texts } from '../../texts.ts';
+
+export type OperationType = NonNullable<OperationsListQuery['type']>;
+
+export const types = Object.keys(texts.requests.types) as readonly OperationType[];
+
+/** What no request asks for has no key that anybody knows. */
+const unasked: readonly OperationType[] = ['customers.erase', 'inventory.expire'];
+const asked = types.filter((type) => !unasked.includes(type));
+
+/** Each of them is asked for each type: of more, somebody has to be chosen. */
+const callersMax = 8;
+
+/** How what somebody pasted is understood. */
+export type Pasted = 'operation' | 'request' | 'key' | 'nothing';
+
+export function understood(q: string): Pasted {
+  if (/^op_[0-9a-z]{26}$/.test(q)) return 'operation';
+  if (/^req_[0-9a-z]{26}$/.test(q)) return 'request';
+  return /^[\x21-\x7e]{16,255}$/.test(q) ? 'key' : 'nothing';
+}
+
+interface Caller {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** Whose requests they may be: people and programs, or whoever wrote something lately. */
+export function useCallers(): readonly Caller[] {
+  const { person } = useMe();
+  const mayReadAccess = useMay('access.read');
+  const { data } = useQuery({
+    queryKey: ['callers', mayReadAccess],
+    staleTime: 60_000,
+    queryFn: ({ signal }) => (mayReadAccess ? readAccess(signal) : readActors(signal)),
+  });
+  const others = (data ?? []).filter(({ id }) => id !== person.id);
+  return [{ id: person.id, name: person.name }, ...others];
+}
+
+async function readAccess(signal: AbortSignal): Promise<Caller[]> {
+  const [{ data: people }, { data: tokens }] = await Promise.all([
+    tb.people.list({ limit: 100 }, { signal }),
+    tb.tokens.list({ limit: 100 }, { signal }),
+  ]);
+  return [...tokens, ...people].map(({ id, name }) => ({ id, name }));
+}
+
+async function readActors(signal: AbortSignal): Promise<Caller[]> {
+  const { data } = await tb.operations.list({ limit: 200 }, { signal });
+  const byId = new Map(data.map(({ actor }) => [actor.credential_id, actor.name]));
+  return [...byId].map(([id, name]) => ({ id, name }));
+}
+
+/** Empty: nothing is known. */
+export function useFound(q: string, by: string | undefined) {
+  const callers = useCallers();
+  const who = by === undefined ? callers.slice(0, callersMax).map(({ id }) => id) : [by];
+  return useQuery({
+    queryKey: ['what became', q, who],
+    queryFn: ({ signal }) => find(q, who, signal),
+  });
+}
+
+async function find(
+  q: string,
+  who: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly Operation[]> {
+  const kind = understood(q);
+  if (kind === 'operation') return findOne(q, signal);
+  if (kind === 'request') return (await tb.operations.list({ request_id: q }, { signal })).data;
+  if (kind === 'nothing') return [];
+  for (const credential_id of who) {
+    const lists = await Promise.all(
+      asked.map((type) =>
+        tb.operations
+          .list({ type, credential_id }, { signal, idempotencyKey: q })
+          .then(({ data }) => data),
+      ),
+    );
+    const found = lists.flat();
+    if (found.length > 0) return found;
+  }
+  return [];
+}
+
+async function findOne(id: string, signal: AbortSignal): Promise<readonly Operation[]> {
+  try {
+    return [(await tb.operations.get(id, { signal })).data];
+  } catch (error) {
+    if (error instanceof NotFoundError) return [];
+    throw error;
+  }
+}
