@@ -3,6 +3,39 @@
 export const recordTexts = {
   overview: {
     title: 'Overview',
+    hint: 'What happens, what runs low, and what needs somebody.',
+    days: 'Movements of the last 30 days',
+    sum: (count: string, isOne: boolean) =>
+      count === '0'
+        ? 'Nothing has moved here in these days.'
+        : `${count} ${isOne ? 'movement' : 'movements'} here, by the clock of the location.`,
+    chart: (day: string, count: string) =>
+      `Bars: the busiest day was ${day}, with ${count}. The figures are in the table below.`,
+    figures: 'Show the figures',
+    quiet: 'On days that are not listed nothing moved.',
+    columns: { day: 'Day', movements: 'Movements', why: 'Why' },
+    low: 'Running low',
+    nothingLow: 'Nothing runs low here. What is low for a product is set on its page.',
+    left: (available: string, at: string, unit: string) =>
+      `${available} ${unit} left (low at ${at})`.replace('  ', ' '),
+    openLow: 'Open in Stock',
+    allLow: 'There are more: open them in Stock',
+    short: 'Was short',
+    nothingShort: 'Nothing was taken here that was not there.',
+    shortHint: 'It was taken, but not all of it was there. Count these.',
+    missing: (missing: string, of: string) => `${missing} of ${of} missing`,
+    needs: 'Needs somebody',
+    /** By what it is; something else comes with words of its own. */
+    need: {
+      token_ends: 'This token ends soon. Make another, and give it to the program.',
+      token_ended: 'This token has ended: its program does nothing any more.',
+      invitation_ended: 'The invitation was not used in time. Invite again.',
+      reservations_expired: 'Something put aside here was not fetched in time.',
+      backup_missing: 'There is no daily backup yet.',
+      backup_old: 'The last daily backup is old.',
+      backup_failed: 'The last daily backup failed.',
+    } as Readonly<Record<string, string>>,
+    noNeeds: 'Nothing needs you. All is well.',
   },
   movements: {
     title: 'Movements',
@@ -72,6 +105,7 @@ export const recordTexts = {
     question: 'What became of my request?',
     questionHint: 'An Idempotency-Key, a request ID (req_…) or an operation ID (op_…)',
     ask: 'Look it up',
+    answer: 'Answer',
     by: 'Whose key',
     anybody: 'Anybody’s',
     several: (count: number) => `This request did ${count} things:`,

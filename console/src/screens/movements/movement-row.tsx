@@ -1,10 +1,10 @@
 // One movement, and when it is opened, the same in words.
 
-import { Anchor, Group, List, Table, Text, UnstyledButton } from '@mantine/core';
+import { Group, List, Table, Text, UnstyledButton } from '@mantine/core';
 import type { InventoryMovement } from '@tallybook/client';
 import { useId, useState } from 'react';
-import { Link } from 'react-router';
 import { agoText, changeText, exactMomentText, quantityText } from '../../format.ts';
+import { ProductLink } from '../../parts/product-link.tsx';
 import { RequestLink } from '../../parts/request-link.tsx';
 import { useLocationName, useProduct } from '../../service/names.ts';
 import { texts } from '../../texts.ts';
@@ -84,20 +84,6 @@ function Noted({ movement: { note, reference } }: { readonly movement: Inventory
         </Text>
       )}
     </>
-  );
-}
-
-export function ProductLink({
-  id,
-  name,
-}: {
-  readonly id: string;
-  readonly name?: string | undefined;
-}) {
-  return (
-    <Anchor component={Link} to={`/products/${id}`} size="sm">
-      {name ?? <span className="code">{id}</span>}
-    </Anchor>
   );
 }
 

@@ -1,8 +1,154 @@
-// To come.
+// How a location is doing: what happens there, what runs low, what was short, what needs somebody.
 
+import { Anchor, Card, Group, List, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { Link } from 'react-router';
+import { quantityText } from '../../format.ts';
+import { Ago } from '../../parts/ago.tsx';
+import { Failure } from '../../parts/failure.tsx';
+import { Loading } from '../../parts/loading.tsx';
+import { LocationSelect } from '../../parts/location-select.tsx';
 import { Screen } from '../../parts/screen.tsx';
+import { tb } from '../../service/client.ts';
+import { usePlace } from '../../service/place.ts';
 import { texts } from '../../texts.ts';
+import { Days } from './days.tsx';
+import { Short } from './short.tsx';
+
+const words = texts.overview;
+
+/** More of them are in Stock. */
+const lowMax = 10;
 
 export function OverviewScreen() {
-  return <Screen title={texts.overview.title}>{texts.nothing}</Screen>;
+  const [place, choosePlace] = usePlace();
+  return (
+    <Screen
+      title={words.title}
+      hint={words.hint}
+      actions={
+        <LocationSelect
+          value={place ?? null}
+          onChange={choosePlace}
+          w={{ base: '100%', xs: 210 }}
+        />
+      }
+    >
+      {place === null && <Text>{texts.stock.noLocation}</Text>}
+      {typeof place === 'string' && (
+        <>
+          <Days key={place} location={place} />
+          <SimpleGrid cols={{ base: 1, md: 3 }} spacing="md">
+            <Needs />
+            <Low location={place} />
+            <Short location={place} />
+          </SimpleGrid>
+        </>
+      )}
+    </Screen>
+  );
+}
+
+interface PanelProps {
+  readonly title: string;
+  readonly error: Error | null;
+  readonly isPending: boolean;
+  onAgain(): void;
+  readonly children: ReactNode;
+}
+
+/** One subject, calm: a title and what there is to say. */
+export function Panel({ title, error, isPending, onAgain, children }: PanelProps) {
+  return (
+    <Card withBorder component="section" aria-label={title}>
+      <Stack gap="xs">
+        <Title order={2}>{title}</Title>
+        {error !== null && <Failure error={error} onAgain={onAgain} />}
+        {isPending && <Loading />}
+        {error === null && !isPending && children}
+      </Stack>
+    </Card>
+  );
+}
+
+function Low({ location }: { readonly location: string }) {
+  const { data, error, isPending, refetch } = useQuery({
+    queryKey: ['overview', 'low', location],
+    queryFn: ({ signal }) =>
+      tb.stock
+        .list({ location_id: location, low_stock: 'true', limit: lowMax }, { signal })
+        .then(({ data: rows, nextCursor }) => ({ rows, isMore: nextCursor !== undefined })),
+  });
+  const { rows = [], isMore = false } = data ?? {};
+  return (
+    <Panel title={words.low} {...{ error, isPending }} onAgain={() => void refetch()}>
+      {rows.length === 0 && <Text size="sm">{words.nothingLow}</Text>}
+      {rows.map(({ product_id, name, available_quantity, low_stock_at, unit }) => (
+        <Group key={product_id} justify="space-between" wrap="nowrap" gap="sm">
+          <Anchor component={Link} to={`/products/${product_id}`} size="sm">
+            {name}
+          </Anchor>
+          <Text size="sm" className="quantity" style={{ whiteSpace: 'nowrap' }}>
+            {words.left(
+              quantityText(available_quantity ?? '0'),
+              quantityText(low_stock_at ?? '0'),
+              unit.code === 'each' ? '' : unit.code,
+            )}
+          </Text>
+        </Group>
+      ))}
+      {rows.length > 0 && (
+        <Anchor component={Link} to={`/?location=${location}&low=true`} size="sm">
+          {isMore ? words.allLow : words.openLow}
+        </Anchor>
+      )}
+    </Panel>
+  );
+}
+
+/** Where somebody can do something about it. */
+const places: Readonly<Record<string, string>> = {
+  token: '/people',
+  person: '/people',
+  webhook: '/webhooks',
+  location: '/movements',
+};
+
+function Needs() {
+  const { data, error, isPending, refetch } = useQuery({
+    queryKey: ['overview', 'needs'],
+    refetchInterval: 60_000,
+    queryFn: async ({ signal }) => (await tb.status.get({ signal })).data.needs,
+  });
+  const needs = data ?? [];
+  return (
+    <Panel title={words.needs} {...{ error, isPending }} onAgain={() => void refetch()}>
+      {needs.length === 0 && <Text size="sm">{words.noNeeds}</Text>}
+      <List size="sm" spacing="xs" listStyleType="none">
+        {needs.map(({ code, text, about, at }) => {
+          const address = places[about.type];
+          return (
+            <List.Item key={`${code} ${about.id} ${at}`}>
+              <Text size="sm" fw={550}>
+                {address === undefined || about.name === null ? (
+                  about.name
+                ) : (
+                  <Anchor component={Link} to={address} size="sm" fw={550}>
+                    {about.name}
+                  </Anchor>
+                )}
+              </Text>
+              <Text size="sm">{words.need[code] ?? text}</Text>
+              {at !== null && (
+                <Text size="sm" c="dimmed">
+                  <Ago time={at} />
+                </Text>
+              )}
+            </List.Item>
+          );
+        })}
+      </List>
+    </Panel>
+  );
 }

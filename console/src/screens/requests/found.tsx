@@ -1,6 +1,18 @@
 // The answer to "what became of my request?", in words.
 
-import { Alert, Anchor, Badge, Button, Card, Group, List, Stack, Text, Title } from '@mantine/core';
+import {
+  Alert,
+  Anchor,
+  Badge,
+  Button,
+  Card,
+  Group,
+  List,
+  Stack,
+  Text,
+  Title,
+  VisuallyHidden,
+} from '@mantine/core';
 import type { Operation } from '@tallybook/client';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
@@ -19,7 +31,8 @@ export function Found({ q, by }: { readonly q: string; readonly by: string | und
   if (error !== null) return <Failure error={error} onAgain={() => void refetch()} />;
   if (isPending) return <Loading />;
   return (
-    <Stack component="section" gap="sm" role="status" aria-label={words.question}>
+    <Stack component="section" gap="sm" aria-label={words.answer}>
+      <VisuallyHidden role="status">{inShort(data)}</VisuallyHidden>
       {data.length === 0 && <Nothing q={q} onAgain={() => void refetch()} />}
       {data.length > 1 && <Text>{words.several(data.length)}</Text>}
       {data.map((operation) => (
@@ -27,6 +40,12 @@ export function Found({ q, by }: { readonly q: string; readonly by: string | und
       ))}
     </Stack>
   );
+}
+
+/** For who does not see the answer appear. */
+function inShort([first]: readonly Operation[]): string {
+  if (first === undefined) return words.nothing.title;
+  return first.status === 'succeeded' ? words.happened(typeText(first.type)) : words.refused;
 }
 
 function Nothing({ q, onAgain }: { readonly q: string; onAgain(): void }) {
