@@ -10,7 +10,13 @@ export default defineConfig({
   base: '/console/',
   // The service puts a nonce there, a new one into each page (src/http/console-pages.ts).
   html: { cspNonce: '__NONCE__' },
-  resolve: { alias: { '@tallybook/client': pathOf('../sdk/main.ts') } },
+  resolve: {
+    alias: {
+      '@tallybook/client': pathOf('../sdk/main.ts'),
+      // The same without Node's Buffer.
+      'csv-stringify/sync': 'csv-stringify/browser/esm/sync',
+    },
+  },
   esbuild: { jsx: 'automatic' },
   build: {
     outDir: pathOf('../dist/console'),

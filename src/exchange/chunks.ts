@@ -22,6 +22,9 @@ export interface Chunk {
 const bytesMax = 900_000;
 const valuesMax = limits.batchValuesMax - 10 * limits.batchItemsMax;
 
+const encoder = new TextEncoder();
+const bytesOf = (text: string) => encoder.encode(text).length;
+
 export async function* chunksOf(
   noun: Noun,
   reader: RowReader,
@@ -35,7 +38,7 @@ export async function* chunksOf(
   for await (const row of rows) {
     if (row.index < from) continue;
     const body = reader.read(row);
-    const [size, parts] = [Buffer.byteLength(JSON.stringify(body)), valuesIn(body)];
+    const [size, parts] = [bytesOf(JSON.stringify(body)), valuesIn(body)];
     const isFull = items.length === most || bytes + size > bytesMax || values + parts > valuesMax;
     if (isFull && items.length > 0) {
       yield { first: items[0]?.row.index ?? 0, items };

@@ -4,7 +4,8 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
-import { csvRows, delimiterOf } from './csv.ts';
+import { csvRows } from './csv.ts';
+import { delimiterOf } from './csv-text.ts';
 import { Unreadable } from './fault.ts';
 import { jsonRows } from './ndjson.ts';
 import type { Bytes, FileFormat, Sheet } from './sheet.ts';

@@ -5,15 +5,15 @@ import { Quantity } from '@tallybook/client';
 import type { JsonValue } from '../contract/json.ts';
 import { limits } from '../core/limits.ts';
 import { chunksOf, type Item } from './chunks.ts';
-import type { SourceFile } from './file.ts';
 import { type FoundRecord, findAll, finderOf } from './find.ts';
 import type { ColumnMap } from './header.ts';
 import { isRecordNoun, type Noun, type RecordNoun } from './nouns.ts';
 import { RowReader, textAt } from './rows.ts';
 import type { Sending } from './sender.ts';
+import type { Sheet } from './sheet.ts';
 
 interface Asked {
-  readonly file: SourceFile;
+  readonly file: { table(): Promise<Sheet> };
   readonly noun: Noun;
   readonly map: ColumnMap;
   readonly finders: readonly string[];
@@ -72,7 +72,11 @@ function nameOf(finders: readonly string[], item: Item): string {
   return finder === undefined ? '' : `${finder} ${textAt(item.body, finder)}: `;
 }
 
-function recordDifference(noun: RecordNoun, { body }: Item, found: FoundRecord | null): Difference {
+export function recordDifference(
+  noun: RecordNoun,
+  { body }: Item,
+  found: FoundRecord | null,
+): Difference {
   if (found === null) return { kind: 'created', text: 'new' };
   const changes = Object.entries(body).flatMap(([name, value]) => {
     const [before, after] = [found[name], meantBy(noun, name, value, found[name])];

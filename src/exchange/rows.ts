@@ -4,7 +4,7 @@
 import type { JsonObject } from '../contract/json.ts';
 import type { Detail } from '../core/problem.ts';
 import { type Column, isFormula, readCell, setAt, valueAt } from './columns.ts';
-import { placeOf } from './csv.ts';
+import { placeOf } from './csv-text.ts';
 import type { RowFault } from './fault.ts';
 import { type ColumnMap, columnNamed } from './header.ts';
 import { isRecordNoun, type Noun } from './nouns.ts';

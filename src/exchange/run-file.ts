@@ -5,16 +5,7 @@
 
 import { type FileHandle, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-
-/** How some rows are sent, where this cannot be known from the file alone. */
-export interface Plan {
-  /** What was found for each row; null: nothing. */
-  readonly ids: readonly (string | null)[];
-  /** Rows of a count that were refused, by their place, with the reason. */
-  readonly refused?: Readonly<Record<string, string>>;
-  /** A count without its refused lines is another request, with a key of its own. */
-  readonly attempt?: number;
-}
+import type { Plan } from './sender.ts';
 
 export interface Totals {
   created: number;

@@ -5,8 +5,8 @@ import { type InventoryCountBody, RefusedError } from '@tallybook/client';
 import type { Chunk, Item } from './chunks.ts';
 import { findAll } from './find.ts';
 import { textAt } from './rows.ts';
-import type { Plan, Run } from './run-file.ts';
-import { type RowOutcome, reasonOf, type Sender, type Sending } from './sender.ts';
+import type { Run } from './run-file.ts';
+import { type Plan, type RowOutcome, reasonOf, type Sender, type Sending } from './sender.ts';
 
 export interface CountTarget {
   readonly location_id: string;

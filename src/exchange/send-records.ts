@@ -2,7 +2,6 @@
 // be known. Anything else is looked up first, and then created or changed; what was found is
 // kept, so that a row which is sent again after a crash does not find what it made itself.
 
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Batch, BatchesSubmitBody, BatchResult } from '@tallybook/client';
 
 import type { JsonObject } from '../contract/json.ts';
@@ -10,8 +9,7 @@ import type { Chunk, Item } from './chunks.ts';
 import { findAll, finderOf } from './find.ts';
 import type { RecordNoun } from './nouns.ts';
 import { textAt } from './rows.ts';
-import type { Plan } from './run-file.ts';
-import { type RowOutcome, reasonOf, type Sender, type Sending } from './sender.ts';
+import { type Plan, type RowOutcome, reasonOf, type Sender, type Sending } from './sender.ts';
 
 type Operation = BatchesSubmitBody['operations'][number];
 
@@ -114,7 +112,7 @@ export class RecordSender implements Sender {
       if (tries === triesMax)
         throw new Error(`a row could not be sent: ${reasonOf(one.error ?? {})}`);
       const waits = later.map(({ meta }) => meta.retry_after ?? 1);
-      await pause(1_000 * Math.max(...waits), undefined, { signal });
+      await pause(1_000 * Math.max(...waits), signal);
     }
   }
 }
@@ -131,4 +129,18 @@ function outcomeOf({ status, error = {}, meta }: BatchResult): RowOutcome {
   const ofAll = status === 401 || (status === 403 && error.code !== 'location_not_granted');
   if (ofAll) throw new Error(reasonOf(error));
   return { kind: 'refused', reason: reasonOf(error) };
+}
+
+/** In a browser, too. @throws the reason of the signal. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    const stop = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+  });
+  signal.throwIfAborted();
 }

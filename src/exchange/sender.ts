@@ -2,7 +2,16 @@
 
 import type { Tallybook } from '@tallybook/client';
 import type { Chunk } from './chunks.ts';
-import type { Plan } from './run-file.ts';
+
+/** How some rows are sent, where this cannot be known from the file alone. */
+export interface Plan {
+  /** What was found for each row; null: nothing. */
+  readonly ids: readonly (string | null)[];
+  /** Rows of a count that were refused, by their place, with the reason. */
+  readonly refused?: Readonly<Record<string, string>>;
+  /** A count without its refused lines is another request, with a key of its own. */
+  readonly attempt?: number;
+}
 
 export type RowOutcome =
   | { readonly kind: 'created' | 'changed' | 'unchanged' }

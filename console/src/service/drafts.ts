@@ -28,7 +28,7 @@ export interface Draft<Value> extends Stored<Value> {
 const prefix = 'tallybook';
 
 /** Not randomUUID: a page that came over http does not have it. */
-function newKey(): string {
+export function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -44,7 +44,7 @@ export function Live({ children }: { readonly children: ReactNode }) {
     if (!mayFollow) return;
     let ended = new AbortController();
     const types = new Set<string>();
-    let timer: number | undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
     const note = (event: Event) => {
       for (const listener of listeners.current) listener(event);
       types.add(event.type);

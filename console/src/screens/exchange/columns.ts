@@ -1,0 +1,53 @@
+// Which column of a file is which field: by its name, or by what people call it.
+
+import { columnNamed } from '../../../../src/exchange/header.ts';
+import { nouns, type RecordNoun } from '../../../../src/exchange/nouns.ts';
+import { rowFaults } from './row-faults.ts';
+
+export type NounName = 'products' | 'customers';
+
+export function nounOf(name: NounName): RecordNoun {
+  const noun: RecordNoun = nouns[name];
+  return { ...noun, faults: (body) => rowFaults(noun, body) };
+}
+
+/** For each column of the file the name of a field; empty: it is left out. */
+export type Mapping = readonly string[];
+
+const calledSo: Readonly<Record<string, readonly string[]>> = {
+  name: ['title', 'productname', 'product', 'customer', 'customername', 'fullname', 'item'],
+  sku: ['articlenumber', 'articleno', 'itemnumber', 'itemno', 'productcode', 'partnumber'],
+  barcode: ['ean', 'gtin', 'upc', 'ean13'],
+  external_id: ['externalid', 'reference', 'customernumber', 'customerno'],
+  email: ['mail', 'emailaddress'],
+  phone: ['telephone', 'tel', 'phonenumber', 'mobile'],
+  note: ['notes', 'comment', 'remark'],
+  'price.amount': ['price', 'amount', 'unitprice', 'salesprice'],
+  'price.currency': ['currency'],
+  'unit.code': ['unit', 'uom'],
+  'unit.precision': ['decimals', 'precision'],
+  low_stock_at: ['lowstock', 'minimum', 'minimumstock', 'reorderpoint', 'reorderlevel'],
+  description: ['details', 'text'],
+};
+
+const plain = (name: string) => name.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
+
+/** What the fields of a noun are, for a person to choose from. */
+export const fieldsOf = (noun: RecordNoun): readonly string[] =>
+  noun.columns.map(({ name }) => name);
+
+export function guessed(noun: RecordNoun, header: readonly string[]): Mapping {
+  const fields = fieldsOf(noun);
+  const taken = new Set<string>();
+  return header.map((name) => {
+    const exact = columnNamed(noun, {}, name);
+    const words = plain(name);
+    const found =
+      exact === undefined
+        ? fields.find((field) => plain(field) === words || calledSo[field]?.includes(words))
+        : exact?.name;
+    if (found === undefined || taken.has(found)) return '';
+    taken.add(found);
+    return found;
+  });
+}

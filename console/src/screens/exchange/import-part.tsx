@@ -1,0 +1,120 @@
+// An import, step by step: a file, what its columns are, what it would do, and how far it came.
+
+import { Alert, Button, FileInput, Group, Radio, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import { Failure } from '../../parts/failure.tsx';
+import { type Draft, useDraft } from '../../service/drafts.ts';
+import { useMe } from '../../service/me.tsx';
+import { texts } from '../../texts.ts';
+import { guessed, type Mapping, type NounName, nounOf } from './columns.ts';
+import { ImportSteps } from './import-steps.tsx';
+import { RunProgress } from './run-progress.tsx';
+import type { Run } from './send-rows.ts';
+import { readSource, type Source } from './source.ts';
+
+const words = texts.exchange;
+
+export type RunDraft = Draft<Run | null>;
+
+interface Chosen {
+  readonly source: Source;
+  readonly noun: NounName;
+  readonly mapping: Mapping;
+}
+
+export function ImportPart() {
+  const draft: RunDraft = useDraft<Run | null>('import', null);
+  const { noun, setNoun, offered } = useNoun(draft.value);
+  const [file, setFile] = useState<File | null>(null);
+  const [chosen, setChosen] = useState<Chosen>();
+  const [problem, setProblem] = useState<Error>();
+  const run = draft.value;
+  const choose = async (next: File | null, as: NounName) => {
+    setFile(next);
+    setChosen(undefined);
+    setProblem(undefined);
+    if (next === null) return;
+    try {
+      const source = await readSource(next);
+      setChosen({ source, noun: as, mapping: guessed(nounOf(as), source.header) });
+    } catch (error) {
+      setProblem(error as Error);
+    }
+  };
+  const start = () => {
+    draft.clear();
+    void choose(null, noun);
+  };
+  const isOfRun = run !== null && chosen?.source.mark === run.file.mark;
+  return (
+    <Stack gap="md">
+      {run !== null && !isOfRun && <Unfinished run={run} onForget={start} />}
+      {!isOfRun && (
+        <Group align="flex-end" gap="lg">
+          <Radio.Group
+            label={words.whatImport}
+            value={noun}
+            onChange={(value) => {
+              setNoun(value as NounName);
+              void choose(file, value as NounName);
+            }}
+          >
+            <Group mt={6} mb={6}>
+              {offered.map((one) => (
+                <Radio key={one} value={one} label={words.nouns[one]} />
+              ))}
+            </Group>
+          </Radio.Group>
+          <FileInput
+            label={words.file}
+            placeholder={words.chooseFile}
+            accept=".csv,.txt,text/csv"
+            value={file}
+            clearable={false}
+            w={{ base: '100%', xs: 320 }}
+            onChange={(next) => void choose(next, noun)}
+          />
+        </Group>
+      )}
+      {problem !== undefined && <Failure error={problem} title={words.unreadable} />}
+      {chosen !== undefined && run === null && (
+        <ImportSteps
+          key={`${chosen.source.mark} ${chosen.noun}`}
+          {...chosen}
+          onStart={(begun) => draft.change(begun)}
+        />
+      )}
+      {chosen !== undefined && run !== null && isOfRun && (
+        <RunProgress key={run.key} source={chosen.source} draft={draft} onAnother={start} />
+      )}
+    </Stack>
+  );
+}
+
+function useNoun(run: Run | null) {
+  const { scopes } = useMe();
+  const offered = (['products', 'customers'] as const).filter((one) => scopes.has(`${one}.write`));
+  const [noun, setNoun] = useState<NounName>(run?.noun ?? offered[0] ?? 'products');
+  return { noun, setNoun, offered };
+}
+
+interface UnfinishedProps {
+  readonly run: Run;
+  onForget(): void;
+}
+
+function Unfinished({ run, onForget }: UnfinishedProps) {
+  const { file, next, rows, isFinished } = run;
+  return (
+    <Alert
+      color="orange"
+      variant="light"
+      title={isFinished ? words.wasFinished(file.name) : words.unfinished(file.name)}
+    >
+      <Text size="sm">{isFinished ? words.seeAgain : words.goOn(next, rows)}</Text>
+      <Button mt="xs" size="xs" variant="default" onClick={onForget}>
+        {isFinished ? words.another : words.forget}
+      </Button>
+    </Alert>
+  );
+}

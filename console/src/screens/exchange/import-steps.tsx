@@ -1,0 +1,180 @@
+// What the columns of a file are, and what it would do.
+
+import {
+  Button,
+  Checkbox,
+  Group,
+  Paper,
+  Progress,
+  Select,
+  Stack,
+  Table,
+  Text,
+  Title,
+} from '@mantine/core';
+import { useEffect, useRef, useState } from 'react';
+import { countText } from '../../format.ts';
+import { Failure } from '../../parts/failure.tsx';
+import { noteEnd, tb } from '../../service/client.ts';
+import { newKey } from '../../service/drafts.ts';
+import { texts } from '../../texts.ts';
+import { checkRows, planOf, type RowResult } from './check-rows.ts';
+import { fieldsOf, type Mapping, type NounName, nounOf } from './columns.ts';
+import { Results } from './results.tsx';
+import type { Run } from './send-rows.ts';
+import type { Source } from './source.ts';
+
+const words = texts.exchange;
+
+interface ImportStepsProps {
+  readonly source: Source;
+  readonly noun: NounName;
+  readonly mapping: Mapping;
+  onStart(run: Run): void;
+}
+
+export function ImportSteps({ source, noun, mapping: guess, onStart }: ImportStepsProps) {
+  const [mapping, setMapping] = useState(guess);
+  const [add, setAdd] = useState(false);
+  const { results, done, problem, isBusy, check, forget } = useCheck();
+  const twice = mapping.find((field, index) => field !== '' && mapping.indexOf(field) !== index);
+  const change = (next: Mapping) => {
+    setMapping(next);
+    forget();
+  };
+  const start = () =>
+    onStart({
+      key: newKey(),
+      file: { name: source.name, mark: source.mark },
+      ...{ noun, mapping, add, rows: source.rows.length, next: 0 },
+      totals: { created: 0, changed: 0, unchanged: 0, refused: 0 },
+      ...{ refused: [], plan: null, isFinished: false },
+    });
+  const count = results?.filter(({ kind }) => kind === 'created' || kind === 'changed').length;
+  return (
+    <Stack gap="md">
+      <Columns source={source} noun={noun} mapping={mapping} onChange={change} />
+      {twice !== undefined && <Text c="var(--mantine-color-error)">{words.twice(twice)}</Text>}
+      <Checkbox
+        label={words.add(nounOf(noun).finders.join(', '))}
+        checked={add}
+        onChange={(event) => {
+          setAdd(event.currentTarget.checked);
+          forget();
+        }}
+      />
+      <Group>
+        <Button
+          variant={results === undefined ? 'filled' : 'default'}
+          loading={isBusy}
+          disabled={twice !== undefined || mapping.every((field) => field === '')}
+          onClick={() => check({ source, noun: nounOf(noun), mapping, add })}
+        >
+          {words.check}
+        </Button>
+        <Text size="sm" c="dimmed">
+          {words.checkHint}
+        </Text>
+      </Group>
+      {isBusy && <Progress value={(100 * done) / source.rows.length} aria-label={words.checking} />}
+      {problem !== undefined && <Failure error={problem} />}
+      {results !== undefined && (
+        <>
+          <Results results={results} title={words.wouldDo} />
+          <Group>
+            <Button disabled={count === 0} onClick={start}>
+              {words.start(countText(count ?? 0))}
+            </Button>
+          </Group>
+        </>
+      )}
+    </Stack>
+  );
+}
+
+function useCheck() {
+  const [results, setResults] = useState<readonly RowResult[]>();
+  const [problem, setProblem] = useState<Error>();
+  const [isBusy, setBusy] = useState(false);
+  const [done, setDone] = useState(0);
+  const ended = useRef(new AbortController());
+  useEffect(() => () => ended.current.abort(), []);
+  const check = async (wanted: Parameters<typeof planOf>[0]) => {
+    ended.current = new AbortController();
+    const { signal } = ended.current;
+    setBusy(true);
+    setProblem(undefined);
+    try {
+      const plan = planOf(wanted);
+      const found = await checkRows(tb, wanted, plan, setDone, signal);
+      setResults([...plan.refused, ...found].sort((a, b) => a.index - b.index));
+    } catch (error) {
+      if (signal.aborted) return;
+      noteEnd(error);
+      setProblem(error as Error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return {
+    ...{ results, problem, isBusy, done },
+    check: (wanted: Parameters<typeof planOf>[0]) => void check(wanted),
+    forget: () => setResults(undefined),
+  };
+}
+
+interface ColumnsProps {
+  readonly source: Source;
+  readonly noun: NounName;
+  readonly mapping: Mapping;
+  onChange(mapping: Mapping): void;
+}
+
+function Columns({ source: { header, rows }, noun, mapping, onChange }: ColumnsProps) {
+  const choices = [
+    { value: '', label: words.leaveOut },
+    ...fieldsOf(nounOf(noun)).map((field) => ({ value: field, label: field })),
+  ];
+  return (
+    <Paper withBorder p={{ base: 'xs', sm: 'md' }}>
+      <Title order={2} mb="xs">
+        {words.columns}
+      </Title>
+      <Text size="sm" c="dimmed" mb="xs">
+        {words.rowsIn(countText(rows.length))}
+      </Text>
+      <Table layout="fixed" verticalSpacing={4}>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{words.column}</Table.Th>
+            <Table.Th visibleFrom="sm">{words.example}</Table.Th>
+            <Table.Th>{words.field}</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {header.map((name, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: two columns may have one name.
+            <Table.Tr key={index}>
+              <Table.Td style={{ overflowWrap: 'anywhere' }}>{name}</Table.Td>
+              <Table.Td visibleFrom="sm">
+                <Text size="sm" c="dimmed" truncate>
+                  {rows[0]?.cells[index]}
+                </Text>
+              </Table.Td>
+              <Table.Td>
+                <Select
+                  size="xs"
+                  aria-label={words.fieldOf(name)}
+                  data={choices}
+                  value={mapping[index] ?? ''}
+                  allowDeselect={false}
+                  onChange={(field) => onChange(mapping.with(index, field ?? ''))}
+                />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Paper>
+  );
+}

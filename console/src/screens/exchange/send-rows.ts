@@ -1,0 +1,63 @@
+// Sends the rows of a file, list by list, each under the key of its run: a page that was closed
+// goes on where it was, and what was done already is not done again.
+
+import type { Tallybook } from '@tallybook/client';
+import { chunksOf } from '../../../../src/exchange/chunks.ts';
+import { RecordSender } from '../../../../src/exchange/send-records.ts';
+import type { Plan as SendPlan } from '../../../../src/exchange/sender.ts';
+import { type Kind, type Plan, rowsFrom, type Wanted } from './check-rows.ts';
+import type { Mapping, NounName } from './columns.ts';
+
+/** What is kept in the browser. */
+export interface Run {
+  /** The beginning of its keys. */
+  readonly key: string;
+  readonly file: { readonly name: string; readonly mark: string };
+  readonly noun: NounName;
+  readonly mapping: Mapping;
+  readonly add: boolean;
+  readonly rows: number;
+  /** Rows before this one are settled. */
+  readonly next: number;
+  readonly totals: Readonly<Record<Kind, number>>;
+  /** Rows that the service refused, by their index, with the reason. */
+  readonly refused: readonly (readonly [index: number, reason: string])[];
+  /** What was found for the rows that are under way. */
+  readonly plan: { readonly first: number; readonly plan: SendPlan } | null;
+  readonly isFinished: boolean;
+}
+
+/** @throws what a request throws: the run can go on later. */
+export async function sendRows(
+  tb: Tallybook,
+  { noun }: Wanted,
+  { reader, finders, good }: Plan,
+  begun: Run,
+  keep: (run: Run) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let run = begun;
+  const save = (change: Partial<Run>) => {
+    run = { ...run, ...change };
+    keep(run);
+  };
+  const sender = new RecordSender({ tb, signal }, noun, finders, run.key);
+  for await (const chunk of chunksOf(noun, reader, rowsFrom(good), run.next)) {
+    signal.throwIfAborted();
+    const { first, items } = chunk;
+    const kept = run.plan?.first === first ? run.plan.plan : undefined;
+    const plan = kept ?? (await sender.plan(chunk));
+    if (plan !== undefined && kept === undefined) save({ plan: { first, plan } });
+    const outcomes = await sender.send(chunk, plan);
+    const totals = { ...run.totals };
+    const refused = [...run.refused];
+    for (const [place, outcome] of outcomes.entries()) {
+      totals[outcome.kind] += 1;
+      const index = items[place]?.row.index ?? 0;
+      if (outcome.kind === 'refused') refused.push([index, outcome.reason]);
+    }
+    const next = (items.at(-1)?.row.index ?? first) + 1;
+    save({ totals, refused, next, plan: null });
+  }
+  save({ isFinished: true });
+}
