@@ -65,7 +65,7 @@ export function planOf({ source, noun, mapping, add }: Wanted): Plan {
     const faults = reader.faults(row, body).map((fault) => faultText({ ...fault, line: 0 }));
     if (faults.length > 0) return faults;
     const isNamed = finders.some((name) => textAt(body, name) !== undefined);
-    if (!isNamed && !add) return [texts.exchange.unnamed(noun.finders.join(', '))];
+    if (!isNamed && !add) return [unnamedText(noun)];
     return noun.unique.flatMap((name) => {
       const value = textAt(body, name);
       if (value === undefined) return [];
@@ -74,6 +74,11 @@ export function planOf({ source, noun, mapping, add }: Wanted): Plan {
       return before === undefined ? [] : [texts.exchange.repeated(name, before)];
     });
   }
+}
+
+function unnamedText({ finders }: RecordNoun): string {
+  const { fields, or, unnamed } = texts.exchange;
+  return unnamed(finders.map((name) => fields[name] ?? name).join(or));
 }
 
 /** No field begins so. */

@@ -50,31 +50,14 @@ export function ImportPart() {
     <Stack gap="md">
       {run !== null && !isOfRun && <Unfinished run={run} onForget={start} />}
       {!isOfRun && (
-        <Group align="flex-end" gap="lg">
-          <Radio.Group
-            label={words.whatImport}
-            value={noun}
-            onChange={(value) => {
-              setNoun(value as NounName);
-              void choose(file, value as NounName);
-            }}
-          >
-            <Group mt={6} mb={6}>
-              {offered.map((one) => (
-                <Radio key={one} value={one} label={words.nouns[one]} />
-              ))}
-            </Group>
-          </Radio.Group>
-          <FileInput
-            label={words.file}
-            placeholder={words.chooseFile}
-            accept=".csv,.txt,text/csv"
-            value={file}
-            clearable={false}
-            w={{ base: '100%', xs: 320 }}
-            onChange={(next) => void choose(next, noun)}
-          />
-        </Group>
+        <ChooseFile
+          {...{ noun, offered, file }}
+          onNoun={(next) => {
+            setNoun(next);
+            void choose(file, next);
+          }}
+          onFile={(next) => void choose(next, noun)}
+        />
       )}
       {problem !== undefined && <Failure error={problem} title={words.unreadable} />}
       {chosen !== undefined && run === null && (
@@ -88,6 +71,40 @@ export function ImportPart() {
         <RunProgress key={run.key} source={chosen.source} draft={draft} onAnother={start} />
       )}
     </Stack>
+  );
+}
+
+interface ChooseFileProps {
+  readonly noun: NounName;
+  readonly offered: readonly NounName[];
+  readonly file: File | null;
+  onNoun(noun: NounName): void;
+  onFile(file: File | null): void;
+}
+
+function ChooseFile({ noun, offered, file, onNoun, onFile }: ChooseFileProps) {
+  return (
+    <Group align="flex-end" gap="lg">
+      <Radio.Group
+        label={words.whatImport}
+        value={noun}
+        onChange={(value) => onNoun(value as NounName)}
+      >
+        <Group mt={6} mb={6}>
+          {offered.map((one) => (
+            <Radio key={one} value={one} label={words.nouns[one]} />
+          ))}
+        </Group>
+      </Radio.Group>
+      <FileInput
+        label={words.file}
+        placeholder={words.chooseFile}
+        accept=".csv,.txt,text/csv"
+        value={file}
+        w={{ base: '100%', xs: 320 }}
+        onChange={onFile}
+      />
+    </Group>
   );
 }
 

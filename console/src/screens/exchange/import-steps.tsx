@@ -56,7 +56,7 @@ export function ImportSteps({ source, noun, mapping: guess, onStart }: ImportSte
       <Columns source={source} noun={noun} mapping={mapping} onChange={change} />
       {twice !== undefined && <Text c="var(--mantine-color-error)">{words.twice(twice)}</Text>}
       <Checkbox
-        label={words.add(nounOf(noun).finders.join(', '))}
+        label={words.add(finderNames(noun))}
         checked={add}
         onChange={(event) => {
           setAdd(event.currentTarget.checked);
@@ -91,6 +91,11 @@ export function ImportSteps({ source, noun, mapping: guess, onStart }: ImportSte
     </Stack>
   );
 }
+
+const finderNames = (noun: NounName) =>
+  nounOf(noun)
+    .finders.map((name) => words.fields[name] ?? name)
+    .join(words.or);
 
 function useCheck() {
   const [results, setResults] = useState<readonly RowResult[]>();
@@ -133,7 +138,10 @@ interface ColumnsProps {
 function Columns({ source: { header, rows }, noun, mapping, onChange }: ColumnsProps) {
   const choices = [
     { value: '', label: words.leaveOut },
-    ...fieldsOf(nounOf(noun)).map((field) => ({ value: field, label: field })),
+    ...fieldsOf(nounOf(noun)).map((field) => ({
+      value: field,
+      label: words.fields[field] ?? field,
+    })),
   ];
   return (
     <Paper withBorder p={{ base: 'xs', sm: 'md' }}>

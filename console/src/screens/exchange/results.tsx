@@ -21,7 +21,7 @@ export function Results({ title, results }: ResultsProps) {
   const totals = Object.fromEntries(
     kinds.map((kind) => [kind, results.filter((one) => one.kind === kind).length]),
   ) as Record<Kind, number>;
-  const told = [
+  const listed = [
     ...results.filter(({ kind }) => kind === 'refused'),
     ...results.filter(({ kind }) => kind === 'changed' || kind === 'created'),
   ];
@@ -31,7 +31,7 @@ export function Results({ title, results }: ResultsProps) {
         {title}
       </Title>
       <Totals totals={totals} />
-      {told.length > 0 && (
+      {listed.length > 0 && (
         <Table mt="sm" verticalSpacing={4}>
           <Table.Thead>
             <Table.Tr>
@@ -40,7 +40,7 @@ export function Results({ title, results }: ResultsProps) {
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {told.slice(0, shownMax).map(({ line, kind, text }) => (
+            {listed.slice(0, shownMax).map(({ line, kind, text }) => (
               <Table.Tr key={line}>
                 <Table.Td>{countText(line)}</Table.Td>
                 <Table.Td style={{ overflowWrap: 'anywhere' }}>
@@ -51,9 +51,9 @@ export function Results({ title, results }: ResultsProps) {
           </Table.Tbody>
         </Table>
       )}
-      {told.length > shownMax && (
+      {listed.length > shownMax && (
         <Text size="sm" c="dimmed" mt="xs">
-          {words.andMore(countText(told.length - shownMax))}
+          {words.andMore(countText(listed.length - shownMax))}
         </Text>
       )}
     </Paper>

@@ -43,7 +43,9 @@ export function RunProgress({ source, draft, onAnother }: RunProgressProps) {
       <Stack gap="sm" aria-live="polite">
         <Title order={2}>{run.isFinished ? words.finished : words.importing(run.file.name)}</Title>
         <Progress value={(100 * done) / run.rows} aria-label={words.progress} />
-        <Text size="sm">{words.rowsDone(countText(done), countText(run.rows))}</Text>
+        <Text size="sm">
+          {words.rowsDone(countText(done), countText(run.rows))} {!run.isFinished && words.keepOpen}
+        </Text>
         <Totals totals={totals} />
         {problem !== undefined && !isBusy && (
           <Failure error={problem} title={words.stopped} onAgain={goOn} />

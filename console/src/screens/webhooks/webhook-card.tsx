@@ -49,9 +49,11 @@ export function WebhookCard({ webhook, onAction }: WebhookCardProps) {
             <StatusBadge webhook={webhook} />
           </Group>
           {description !== null && <Text size="sm">{description}</Text>}
-          <Text size="sm" c="dimmed">
-            {status === 'paused' ? words.reasons[pause_reason ?? 'requested'] : null}
-          </Text>
+          {status === 'paused' && (
+            <Text size="sm" c="dimmed">
+              {words.reasons[pause_reason ?? 'requested']}
+            </Text>
+          )}
           <Sent webhook={webhook} />
           <Calls webhook={webhook} />
           {!isMine && (
