@@ -8,6 +8,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import type { KeyboardEvent } from 'react';
 import { quantityOf, quantityText } from '../../format.ts';
 import { PostState } from '../../parts/post-state.tsx';
+import { quantityFault } from '../../parts/quantity-fault.ts';
 import { QuantityInput } from '../../parts/quantity-input.tsx';
 import { tb } from '../../service/client.ts';
 import { type Draft, useDraft } from '../../service/drafts.ts';
@@ -61,7 +62,7 @@ export function EditableLevel({ row }: { readonly row: StockItem }) {
     },
   });
   const begun = draft.isThere ? draft.value : undefined;
-  const fault = begun && faultIn(begun.typed, row);
+  const fault = begun && quantityFault(begun.typed, row.unit);
   const isChange =
     begun !== undefined && fault === undefined && !isSame(begun.typed, begun.expected);
   const type = (typed: string) =>
@@ -174,11 +175,4 @@ function conflictIn(problem: TallybookError | undefined): string | undefined {
 function isSame(typed: string, quantity: string): boolean {
   const value = quantityOf(typed);
   return value !== undefined && Quantity.compare(value, quantity) === 0;
-}
-
-function faultIn(typed: string, { unit }: StockItem): string | undefined {
-  const value = quantityOf(typed);
-  if (value === undefined) return words.notQuantity;
-  const decimals = value.split('.')[1]?.replace(/0+$/, '').length ?? 0;
-  return decimals > unit.precision ? words.decimals(unit.precision) : undefined;
 }

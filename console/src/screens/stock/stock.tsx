@@ -3,12 +3,13 @@
 
 import { Button, Checkbox, Group, Select, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import { useEffect, useRef, useState } from 'react';
+import { useState } from 'react';
 import { AsOfPicker } from '../../parts/as-of-picker.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/loading.tsx';
 import { LocationSelect } from '../../parts/location-select.tsx';
 import { Screen } from '../../parts/screen.tsx';
+import { useTypeAnywhere } from '../../parts/type-anywhere.ts';
 import { useAddress } from '../../service/address.ts';
 import { useAsOf } from '../../service/as-of.ts';
 import { useMay } from '../../service/me.tsx';
@@ -23,7 +24,8 @@ const sorts = Object.entries(words.sorts).map(([value, label]) => ({ value, labe
 
 export function StockScreen() {
   const [place, choosePlace] = usePlace();
-  const [q, setQ, typeAnywhere] = useSearchWords();
+  const [q, setQ] = useState('');
+  const typeAnywhere = useTypeAnywhere();
   const [settled] = useDebouncedValue(q.trim(), 200);
   const { sort, isLow, asOf } = useShown();
   return (
@@ -114,25 +116,4 @@ function Found({ query }: { readonly query: StockQuery }) {
       {more !== undefined && rows.length === 0 && <Button onClick={more}>{texts.more}</Button>}
     </>
   );
-}
-
-/** A scanner types wherever the page is: what it types goes into the search. */
-function useSearchWords() {
-  const [q, setQ] = useState('');
-  const field = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    const type = (event: KeyboardEvent) => {
-      const isText = event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey;
-      const isElsewhere = document.activeElement?.closest(
-        'input, textarea, select, [role=dialog], [role=menu]',
-      );
-      if (!isText || event.key === ' ' || isElsewhere || field.current === null) return;
-      // The letter itself goes into the field, because it has the focus by then.
-      field.current.focus();
-      field.current.select();
-    };
-    document.addEventListener('keydown', type);
-    return () => document.removeEventListener('keydown', type);
-  }, []);
-  return [q, setQ, field] as const;
 }

@@ -1,0 +1,143 @@
+// Finds products at a location by what a scanner or a person types. A whole barcode or SKU and Enter
+// adds at once; the next scan need not wait for the answer to this one.
+
+import { Autocomplete, Group, Stack, Text } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import type { StockItem, StockListQuery } from '@tallybook/client';
+import { useQuery } from '@tanstack/react-query';
+import { type KeyboardEvent, type RefObject, useRef, useState } from 'react';
+import { quantityText } from '../format.ts';
+import { tb } from '../service/client.ts';
+import { texts } from '../texts.ts';
+
+const words = texts.scan;
+
+/** Where to look, and as of which place in the journal. */
+export type ScanQuery = Pick<StockListQuery, 'location_id' | 'as_of_position' | 'journal'>;
+
+interface ScanFieldProps {
+  readonly field: RefObject<HTMLInputElement | null>;
+  readonly query: ScanQuery;
+  readonly disabled?: boolean;
+  onFound(product: StockItem): void;
+}
+
+const suggestions = 8;
+
+export function ScanField({ field, query, disabled = false, onFound }: ScanFieldProps) {
+  const [typed, setTyped] = useState('');
+  const [settled] = useDebouncedValue(typed.trim(), 200);
+  const [said, setSaid] = useState('');
+  const { data: found = [] } = useQuery({
+    queryKey: ['stock', 'scan', query, settled],
+    enabled: settled !== '',
+    queryFn: ({ signal }) => search(query, settled, signal),
+  });
+  const shown = typed.trim() === '' ? [] : found.slice(0, suggestions);
+  const add = (product: StockItem) => {
+    setSaid(words.added(product.name));
+    onFound(product);
+  };
+  const scan = useScans(query, {
+    onOne: add,
+    onNone: setSaid,
+    onSeveral: (code, reason) => {
+      setSaid(reason);
+      // What the next scan has typed meanwhile stays.
+      if (field.current?.value !== '') return;
+      setTyped(code);
+      // The next scan types over it.
+      setTimeout(() => field.current?.select());
+    },
+  });
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || typed.trim() === '') return;
+    // Somebody went to a suggestion with the arrow keys.
+    if (document.querySelector('[role=option][data-combobox-selected]') !== null) return;
+    event.preventDefault();
+    scan(typed.trim());
+    setTyped('');
+  };
+  return (
+    <Stack gap={4}>
+      <Autocomplete
+        ref={field}
+        label={words.label}
+        placeholder={words.placeholder}
+        value={typed}
+        disabled={disabled}
+        openOnFocus={false}
+        onChange={setTyped}
+        onKeyDown={onKeyDown}
+        onOptionSubmit={(id) => {
+          const product = shown.find(({ product_id }) => product_id === id);
+          // The field writes the chosen name into itself behind this.
+          queueMicrotask(() => setTyped(''));
+          if (product !== undefined) add(product);
+        }}
+        data={shown.map(({ product_id, name }) => ({ value: product_id, label: name }))}
+        filter={({ options }) => options}
+        renderOption={({ option }) => <Suggestion of={shown} id={option.value} />}
+        maxDropdownHeight={340}
+        comboboxProps={{ shadow: 'md' }}
+      />
+      <Text size="sm" c="dimmed" role="status" mih={22}>
+        {said}
+      </Text>
+    </Stack>
+  );
+}
+
+function Suggestion({ of, id }: { readonly of: readonly StockItem[]; readonly id: string }) {
+  const product = of.find(({ product_id }) => product_id === id);
+  if (product === undefined) return null;
+  return (
+    <Group justify="space-between" wrap="nowrap" w="100%">
+      <div>
+        <Text size="sm">{product.name}</Text>
+        <Text size="xs" c="dimmed" className="code">
+          {[product.sku, product.barcode].filter((code) => code !== null).join(' · ')}
+        </Text>
+      </div>
+      <Text size="sm" className="quantity">
+        {quantityText(product.quantity)}
+      </Text>
+    </Group>
+  );
+}
+
+interface ScanAnswers {
+  onOne(product: StockItem): void;
+  onNone(reason: string): void;
+  onSeveral(code: string, reason: string): void;
+}
+
+/** One after the other, in the order of the scans. */
+function useScans(query: ScanQuery, answers: ScanAnswers): (code: string) => void {
+  const last = useRef(Promise.resolve());
+  const latest = useRef(answers);
+  latest.current = answers;
+  return (code) => {
+    last.current = last.current.then(async () => {
+      try {
+        const found = await search(query, code);
+        const exact = found.filter((product) => hasCode(product, code));
+        const [one, ...others] = exact.length > 0 ? exact : found;
+        if (one === undefined) return latest.current.onNone(words.none(code));
+        if (others.length > 0) return latest.current.onSeveral(code, words.several(code));
+        latest.current.onOne(one);
+      } catch {
+        latest.current.onNone(words.noAnswer(code));
+      }
+    });
+  };
+}
+
+async function search(query: ScanQuery, q: string, signal?: AbortSignal): Promise<StockItem[]> {
+  return (await tb.stock.list({ ...query, q, limit: 20 }, { signal })).data;
+}
+
+function hasCode({ sku, barcode }: StockItem, code: string): boolean {
+  const same = (one: string | null) => one?.toLowerCase() === code.toLowerCase();
+  return same(barcode) || same(sku);
+}
