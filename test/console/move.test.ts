@@ -59,8 +59,7 @@ describe('what is scanned', () => {
       actor: { credential_id: person },
     });
     expect(await quantity.count()).toBe(0);
-    const isReady = () => page.evaluate(() => document.activeElement?.getAttribute('role'));
-    await expect.poll(isReady).toBe('combobox');
+    await page.locator('[role=combobox][placeholder]:focus').waitFor();
   });
 
   test('is received, in as many as somebody types', async () => {
