@@ -1,5 +1,5 @@
-// Finds products at a location by what a scanner or a person types. A whole barcode or SKU and Enter
-// adds at once; the next scan need not wait for the answer to this one.
+// Finds products at a location by what a scanner or a person types. A whole barcode or SKU and
+// Enter adds at once; the next scan need not wait for the answer to this one.
 
 import { Autocomplete, Group, Stack, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
@@ -26,14 +26,8 @@ const suggestions = 8;
 
 export function ScanField({ field, query, disabled = false, onFound }: ScanFieldProps) {
   const [typed, setTyped] = useState('');
-  const [settled] = useDebouncedValue(typed.trim(), 200);
   const [said, setSaid] = useState('');
-  const { data: found = [] } = useQuery({
-    queryKey: ['stock', 'scan', query, settled],
-    enabled: settled !== '',
-    queryFn: ({ signal }) => search(query, settled, signal),
-  });
-  const shown = typed.trim() === '' ? [] : found.slice(0, suggestions);
+  const shown = useSuggestions(query, typed.trim());
   const add = (product: StockItem) => {
     setSaid(words.added(product.name));
     onFound(product);
@@ -86,6 +80,16 @@ export function ScanField({ field, query, disabled = false, onFound }: ScanField
       </Text>
     </Stack>
   );
+}
+
+function useSuggestions(query: ScanQuery, typed: string): readonly StockItem[] {
+  const [settled] = useDebouncedValue(typed, 200);
+  const { data: found = [] } = useQuery({
+    queryKey: ['stock', 'scan', query, settled],
+    enabled: settled !== '',
+    queryFn: ({ signal }) => search(query, settled, signal),
+  });
+  return typed === '' ? [] : found.slice(0, suggestions);
 }
 
 function Suggestion({ of, id }: { readonly of: readonly StockItem[]; readonly id: string }) {

@@ -1,10 +1,9 @@
 // The draft of a move, and what can be done with it.
 
 import type { InventoryTransfer, StockItem } from '@tallybook/client';
-import { Quantity } from '@tallybook/client';
 import { useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
-import { quantityOf, quantityText } from '../../format.ts';
+import { oneMore } from '../../parts/one-more.ts';
 import { lineProductOf } from '../../parts/product-line.tsx';
 import { tb } from '../../service/client.ts';
 import { useDraft } from '../../service/drafts.ts';
@@ -65,8 +64,4 @@ export function useMove(onMoved: () => void) {
     setLines(latest.current.lines.filter(({ product }) => product.product_id !== id));
   const isBlocked = draft.isSent || post.isBusy;
   return { move, moved, post, isBlocked, change, add, type, remove, clear: draft.clear };
-}
-
-export function oneMore(typed: string): string {
-  return quantityText(Quantity.add(quantityOf(typed) ?? '0', '1'));
 }
