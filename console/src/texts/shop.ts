@@ -169,7 +169,8 @@ export const shopTexts = {
     sheetColumns: ['Product', 'SKU', 'Barcode', 'Unit', 'Counted'],
     importSheet: 'Read a filled-in sheet',
     read: (lines: number) =>
-      `${lines === 1 ? '1 line was' : `${lines} lines were`} taken over. Look them through, then record.`,
+      `${lines === 1 ? '1 line was' : `${lines} lines were`} taken over. ` +
+      'Look them through, then record.',
     sheetFaults: 'The sheet has faults. Nothing of it was taken over.',
     fault: (line: number, what: string) => `Line ${line}: ${what}`,
     faults: {
