@@ -21,7 +21,7 @@ export function OtherVersion({ rows, onMine, onTheirs }: OtherVersionProps) {
   return (
     <Alert role="alert" color="orange" variant="light" title={words.title}>
       <Text size="sm">{words.words}</Text>
-      <Table my="xs" withRowBorders={false}>
+      <Table my="xs" withRowBorders={false} layout="fixed" className="both-versions">
         <Table.Thead>
           <Table.Tr>
             <Table.Td />

@@ -180,7 +180,8 @@ function Conflict({ draft, post, now, version, fields }: ConflictProps) {
   const { value } = draft;
   const after = rebased(value, version, now);
   const rows = differing(value, now, fields).map(({ name, label, options }) => {
-    const text = (one = '') => options?.find((option) => option.value === one)?.label ?? one;
+    const text = (one = '') =>
+      options?.find((option) => option.value === one)?.label ?? (one === '' ? '–' : one);
     return { name: label, now: text(now[name]), mine: text(after.typed[name]) };
   });
   const saveMine = () => {

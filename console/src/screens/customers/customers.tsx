@@ -138,20 +138,22 @@ function CustomerList({ address }: { readonly address: Address }) {
       {pages.error !== null && <Failure error={pages.error} onAgain={pages.again} />}
       {pages.error === null && pages.rows.length === 0 && <Text>{words.none}</Text>}
       {pages.rows.length > 0 && (
-        <Table className="cards" verticalSpacing={6} aria-label={words.title}>
-          <Table.Thead>
-            <Table.Tr>
-              {Object.entries(columns).map(([name, label]) => (
-                <Table.Th key={name}>{label}</Table.Th>
+        <div className="sideways">
+          <Table className="cards" verticalSpacing={6} aria-label={words.title}>
+            <Table.Thead>
+              <Table.Tr>
+                {Object.entries(columns).map(([name, label]) => (
+                  <Table.Th key={name}>{label}</Table.Th>
+                ))}
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {pages.rows.map((row) => (
+                <Row key={row.id} row={row} onOpen={() => address.set('open', row.id)} />
               ))}
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {pages.rows.map((row) => (
-              <Row key={row.id} row={row} onOpen={() => address.set('open', row.id)} />
-            ))}
-          </Table.Tbody>
-        </Table>
+            </Table.Tbody>
+          </Table>
+        </div>
       )}
       <ShowMore pages={pages} />
     </>

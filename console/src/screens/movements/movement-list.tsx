@@ -47,25 +47,27 @@ interface MovementsProps {
 export function Movements({ rows, isFresh = () => false }: MovementsProps) {
   const { columns } = words;
   return (
-    <Table className="cards" verticalSpacing={6} aria-label={words.title}>
-      <Table.Thead>
-        <Table.Tr>
-          {Object.entries(columns).map(([name, label]) => (
-            <Table.Th
-              key={name}
-              className={name === 'change' || name === 'after' ? 'quantity' : undefined}
-            >
-              {label}
-            </Table.Th>
+    <div className="sideways">
+      <Table className="cards" verticalSpacing={6} aria-label={words.title}>
+        <Table.Thead>
+          <Table.Tr>
+            {Object.entries(columns).map(([name, label]) => (
+              <Table.Th
+                key={name}
+                className={name === 'change' || name === 'after' ? 'quantity' : undefined}
+              >
+                {label}
+              </Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {rows.map((movement) => (
+            <MovementRow key={movement.id} movement={movement} isFresh={isFresh(movement)} />
           ))}
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {rows.map((movement) => (
-          <MovementRow key={movement.id} movement={movement} isFresh={isFresh(movement)} />
-        ))}
-      </Table.Tbody>
-    </Table>
+        </Table.Tbody>
+      </Table>
+    </div>
   );
 }
 

@@ -32,16 +32,17 @@ interface Caller {
 }
 
 /** Whose requests they may be: people and programs, or whoever wrote something lately. */
-export function useCallers(): readonly Caller[] {
+export function useCallers() {
   const { person } = useMe();
   const mayReadAccess = useMay('access.read');
-  const { data } = useQuery({
+  const { data, isPending } = useQuery({
     queryKey: ['callers', mayReadAccess],
     staleTime: 60_000,
     queryFn: ({ signal }) => (mayReadAccess ? readAccess(signal) : readActors(signal)),
   });
   const others = (data ?? []).filter(({ id }) => id !== person.id);
-  return [{ id: person.id, name: person.name }, ...others];
+  const callers: readonly Caller[] = [{ id: person.id, name: person.name }, ...others];
+  return { callers, isPending };
 }
 
 async function readAccess(signal: AbortSignal): Promise<Caller[]> {
@@ -60,10 +61,13 @@ async function readActors(signal: AbortSignal): Promise<Caller[]> {
 
 /** Empty: nothing is known. */
 export function useFound(q: string, by: string | undefined) {
-  const callers = useCallers();
-  const who = by === undefined ? callers.slice(0, callersMax).map(({ id }) => id) : [by];
+  const { callers, isPending } = useCallers();
+  const isKey = understood(q) === 'key';
+  const anybody = callers.slice(0, callersMax).map(({ id }) => id);
+  const who = by === undefined ? anybody : [by];
   return useQuery({
-    queryKey: ['what became', q, who],
+    queryKey: ['what became', q, isKey ? who : []],
+    enabled: !isKey || by !== undefined || !isPending,
     queryFn: ({ signal }) => find(q, who, signal),
   });
 }

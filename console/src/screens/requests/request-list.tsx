@@ -61,20 +61,22 @@ export function RequestList({ address }: { readonly address: Address }) {
 
 function Rows({ rows }: { readonly rows: readonly Operation[] }) {
   return (
-    <Table className="cards" verticalSpacing={6} aria-label={words.list}>
-      <Table.Thead>
-        <Table.Tr>
-          {Object.entries(words.columns).map(([name, label]) => (
-            <Table.Th key={name}>{label}</Table.Th>
+    <div className="sideways">
+      <Table className="cards" verticalSpacing={6} aria-label={words.list}>
+        <Table.Thead>
+          <Table.Tr>
+            {Object.entries(words.columns).map(([name, label]) => (
+              <Table.Th key={name}>{label}</Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {rows.map((operation) => (
+            <Row key={operation.id} operation={operation} />
           ))}
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {rows.map((operation) => (
-          <Row key={operation.id} operation={operation} />
-        ))}
-      </Table.Tbody>
-    </Table>
+        </Table.Tbody>
+      </Table>
+    </div>
   );
 }
 

@@ -55,7 +55,7 @@ function Question({ address }: { readonly address: Address }) {
 
 /** A key is one of whoever sent it: two may use the same. */
 function Caller({ address }: { readonly address: Address }) {
-  const callers = useCallers();
+  const { callers } = useCallers();
   return (
     <Select
       label={words.by}
