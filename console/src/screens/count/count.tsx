@@ -43,7 +43,13 @@ function CountAt({ place }: { readonly place: string }) {
     return (
       <>
         {counted !== undefined && <CountedNote counted={counted} />}
-        <Begin place={place} onBegun={used.begin} />
+        <Begin
+          place={place}
+          onBegun={(now) => {
+            used.begin(now);
+            setTimeout(() => field.current?.focus());
+          }}
+        />
       </>
     );
   }
@@ -57,7 +63,7 @@ function CountAt({ place }: { readonly place: string }) {
           <SheetImport place={place} begun={begun} disabled={isBlocked} onRead={used.take} />
         </Group>
       </Group>
-      <div className="no-print">
+      <Stack className="no-print" gap="xs">
         <ScanField
           field={field}
           query={{ location_id: place, as_of_position: position, journal }}
@@ -65,7 +71,7 @@ function CountAt({ place }: { readonly place: string }) {
           onFound={used.add}
         />
         <CountForm {...used} onEnter={() => field.current?.focus()} />
-      </div>
+      </Stack>
     </Stack>
   );
 }
