@@ -1,0 +1,108 @@
+// Every screen of the console: what axe finds, in light and dark, on a phone and on a desk, and
+// that texts of anybody do nothing there.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { axeFindings, type DemoConsole, openScreen, startDemoConsole } from '../kit/screens.ts';
+
+let here: DemoConsole;
+let origin: string;
+
+beforeAll(async () => {
+  here = await startDemoConsole();
+  ({ origin } = here.console.service.api);
+}, 120_000);
+afterAll(() => here.console.stop());
+
+describe.each([
+  [390, 844],
+  [1400, 900],
+] as const)('at %i pixels', (width, height) => {
+  test.each(['light', 'dark'] as const)(
+    'in %s axe finds nothing, and nothing is beside the page',
+    async (colorScheme) => {
+      const { page } = here.owner;
+      await page.setViewportSize({ width, height });
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      for (const { name, path } of here.screens) {
+        await openScreen(page, origin, path);
+        expect([name, await axeFindings(page)]).toEqual([name, []]);
+        const wide = await page.evaluate<number>('document.documentElement.scrollWidth');
+        expect([name, wide]).toEqual([name, width]);
+      }
+    },
+    240_000,
+  );
+});
+
+test('axe finds what is wrong', async () => {
+  const page = await here.console.open('/');
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await page.evaluate("document.querySelector('main').append(document.createElement('input'))");
+  expect(await axeFindings(page)).toEqual([expect.stringMatching(/^label: <input>/)]);
+});
+
+test('the way in has nothing that axe finds either', async () => {
+  const page = await here.console.open('/');
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  expect(await axeFindings(page)).toEqual([]);
+});
+
+const evil = '"><img src=x onerror="window.hacked=1"><svg onload=window.hacked=1>';
+
+/** In every field that takes any text. */
+async function writeEvil(): Promise<string> {
+  const api = here.console.service.api.as(here.demo.token);
+  const made = async (path: string, body: object) => {
+    const answer = await api.post(path, body);
+    expect([path, answer.status, answer.body.error]).toEqual([path, 201, undefined]);
+    return answer.body.data as { id: string };
+  };
+  const location = await made('/locations', { name: `A ${evil}`, code: 'EVIL' });
+  const product = await made('/products', {
+    ...{ name: `A ${evil}`, description: evil, sku: `A${evil}`, barcode: evil.slice(0, 60) },
+    unit: { code: 'kg', precision: 2 },
+    external_id: evil,
+    metadata: { evil },
+  });
+  await made('/customers', {
+    ...{ name: `A ${evil}`, email: 'a@example.com', external_id: evil, metadata: { evil } },
+  });
+  await made('/inventory/adjustments', {
+    ...{ product_id: product.id, location_id: location.id, target_quantity: '3' },
+    ...{ reason: 'correction', note: evil, reference: evil },
+  });
+  await made('/inventory/transfers', {
+    to_location_id: location.id,
+    ...{ reason: 'receipt', note: evil, reference: evil },
+    lines: [{ product_id: product.id, quantity: '1' }],
+  });
+  await made('/inventory/counts', {
+    location_id: location.id,
+    ...{ note: evil, reference: evil },
+    lines: [{ product_id: product.id, counted_quantity: '9' }],
+  });
+  await made('/inventory/reservations', {
+    location_id: location.id,
+    ...{ note: evil, reference: evil },
+    lines: [{ product_id: product.id, quantity: '1' }],
+  });
+  await made('/people', { name: `A ${evil}`, role: 'viewer', all_locations: true });
+  const scopes = ['products.read'];
+  await made('/tokens', { name: `A ${evil}`, scopes, all_locations: true });
+  await made('/webhooks', { url: 'https://example.com/a', description: evil });
+  return `?location=${location.id}&product=${product.id}`;
+}
+
+test('texts that are code elsewhere are texts on every screen', async () => {
+  const query = await writeEvil();
+  const [, product = ''] = /product=(\w+)/.exec(query) ?? [];
+  const { page } = here.owner;
+  const all = [...here.screens, { name: 'evil', path: `/products/${product}` }];
+  let seen = 0;
+  for (const { name, path } of all) {
+    await openScreen(page, origin, path + (path.includes('?') ? '' : query));
+    expect([name, await page.evaluate('window.hacked')]).toEqual([name, undefined]);
+    if ((await page.locator('body').innerText()).includes('<img src=x')) seen += 1;
+  }
+  expect(seen).toBeGreaterThan(6);
+}, 120_000);
