@@ -1,6 +1,4 @@
-import '@mantine/core/styles.css';
-import '@mantine/notifications/styles.css';
-import './page.css';
+import './styles.ts';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
 

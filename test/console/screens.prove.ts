@@ -1,6 +1,9 @@
 // Every screen of the console: what axe finds, in light and dark, on a phone and on a desk, and
 // that texts of anybody do nothing there.
 
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { build } from 'vite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { axeFindings, type DemoConsole, openScreen, startDemoConsole } from '../kit/screens.ts';
 
@@ -92,6 +95,19 @@ async function writeEvil(): Promise<string> {
   await made('/webhooks', { url: 'https://example.com/a', description: evil });
   return `?location=${location.id}&product=${product.id}`;
 }
+
+test('each component has its styles', async () => {
+  const configFile = fileURLToPath(new URL('../../console/vite.config.ts', import.meta.url));
+  const built = await build({ configFile, logLevel: 'silent', build: { write: false } });
+  const chunks = [built].flat().flatMap((one) => ('output' in one ? one.output : []));
+  const modules = chunks.flatMap((one) => (one.type === 'chunk' ? Object.keys(one.modules) : []));
+  const used = modules.flatMap(
+    (path) => /@mantine\/core\/.*\/(\w+)\.module\.mjs$/.exec(path)?.[1] ?? [],
+  );
+  const styles = await readFile(new URL('../../console/src/styles.ts', import.meta.url), 'utf8');
+  expect(used.length).toBeGreaterThan(20);
+  expect(used.filter((name) => !styles.includes(`/${name}.css'`))).toEqual([]);
+}, 60_000);
 
 test('texts that are code elsewhere are texts on every screen', async () => {
   const query = await writeEvil();

@@ -1,11 +1,11 @@
 // A quantity that can be changed where it stands. What is typed becomes one adjustment, which says
 // what the number was when the person began: a change by somebody else is shown, never overwritten.
 
-import { Button, Group, Modal, Select, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, Select, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { Quantity, type StockItem, type TallybookError } from '@tallybook/client';
 import { useQueryClient } from '@tanstack/react-query';
-import type { KeyboardEvent } from 'react';
+import { type KeyboardEvent, lazy, Suspense } from 'react';
 import { quantityOf, quantityText } from '../../format.ts';
 import { PostState } from '../../parts/post-state.tsx';
 import { quantityFault } from '../../parts/quantity-fault.ts';
@@ -18,9 +18,11 @@ import { Unit } from './rows.tsx';
 
 const words = texts.stock;
 
+const Conflict = lazy(async () => ({ default: (await import('./conflict.tsx')).Conflict }));
+
 type Reason = keyof typeof words.reasons;
 
-interface Change {
+export interface Change {
   /** As it stood there when the person began to type. */
   readonly expected: string;
   readonly typed: string;
@@ -87,7 +89,14 @@ export function EditableLevel({ row }: { readonly row: StockItem }) {
       </div>
       {isChange && <ChangeBar draft={draft} post={post} onKeyDown={onKeyDown} />}
       {begun !== undefined && conflictIn(post.problem) !== undefined && (
-        <Conflict now={conflictIn(post.problem) ?? ''} draft={draft} onAgain={post.send} />
+        <Suspense fallback={null}>
+          <Conflict
+            draft={draft}
+            now={conflictIn(post.problem) ?? ''}
+            typed={quantityOf(begun.typed) ?? ''}
+            onAgain={post.send}
+          />
+        </Suspense>
       )}
     </>
   );
@@ -135,34 +144,6 @@ function ChangeBar({ draft, post, onKeyDown }: ChangeBarProps) {
       </Group>
       {(post.isUnsettled || isRefused) && <PostState post={post} />}
     </div>
-  );
-}
-
-interface ConflictProps {
-  readonly now: string;
-  readonly draft: Draft<Change>;
-  onAgain(): void;
-}
-
-function Conflict({ now, draft, onAgain }: ConflictProps) {
-  const { expected, typed } = draft.value;
-  const shown = quantityText(quantityOf(typed) ?? '0');
-  const takeMine = () => {
-    draft.change({ ...draft.value, expected: now });
-    onAgain();
-  };
-  return (
-    <Modal opened onClose={draft.clear} withCloseButton={false} title={words.conflictTitle}>
-      <Stack>
-        <Text>{words.conflict(quantityText(expected), quantityText(now), shown)}</Text>
-        <Group>
-          <Button data-autofocus variant="default" onClick={draft.clear}>
-            {words.keepTheirs(quantityText(now))}
-          </Button>
-          {!isSame(typed, now) && <Button onClick={takeMine}>{words.takeMine(shown)}</Button>}
-        </Group>
-      </Stack>
-    </Modal>
   );
 }
 
