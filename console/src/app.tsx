@@ -1,9 +1,9 @@
 // The page: who is signed in sees the screens, everybody else the way in.
 
 import { MantineProvider } from '@mantine/core';
-import { Notifications } from '@mantine/notifications';
 import { QueryClientProvider, useQuery } from '@tanstack/react-query';
 import { BrowserRouter, Route, Routes } from 'react-router';
+import { Notices } from './layout/notices.tsx';
 import { Shell } from './layout/shell.tsx';
 import { nonce } from './nonce.ts';
 import { Failure } from './parts/failure.tsx';
@@ -77,7 +77,7 @@ export function App() {
       defaultColorScheme="auto"
       getStyleNonce={() => nonce}
     >
-      <Notifications position="bottom-right" limit={3} />
+      <Notices />
       <QueryClientProvider client={queries}>
         <Guarded>
           <BrowserRouter basename="/console">

@@ -2,11 +2,11 @@
 // person has seen.
 
 import { Button, Group, Select, Stack, Textarea, TextInput } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { VersionError } from '@tallybook/client';
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useEffect } from 'react';
 import { type Draft, useDraft } from '../service/drafts.ts';
+import { tell } from '../service/notices.ts';
 import { type Post, usePost } from '../service/post.ts';
 import {
   type Begun,
@@ -108,7 +108,7 @@ function useRecordPost<Row extends Versioned>({ kind, row, onClose }: RecordForm
         ? kind.create(begun.typed, options)
         : kind.update(row.id, changesOf(begun), { ...options, ifMatch: begun.version }),
     onDone: ({ data }) => {
-      notifications.show({ message: words.saved(data.name) });
+      tell(words.saved(data.name));
       readAgain();
       onClose();
     },

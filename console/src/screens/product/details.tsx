@@ -2,7 +2,6 @@
 // both values, and never overwritten.
 
 import { Button, Card, Group, Stack, Text, Title } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { type Product, VersionError } from '@tallybook/client';
 import { useQueryClient } from '@tanstack/react-query';
 import type { FormEvent } from 'react';
@@ -10,6 +9,7 @@ import { PostState } from '../../parts/post-state.tsx';
 import { tb } from '../../service/client.ts';
 import { useDraft } from '../../service/drafts.ts';
 import { useMay } from '../../service/me.tsx';
+import { tell } from '../../service/notices.ts';
 import { usePost } from '../../service/post.ts';
 import { texts } from '../../texts.ts';
 import { Conflict } from './conflict.tsx';
@@ -98,7 +98,7 @@ function EditForm({ product, draft }: EditFormProps) {
     onDone: ({ data }) => {
       queries.setQueryData(['product', product.id], data);
       void queries.invalidateQueries({ queryKey: ['stock'] });
-      notifications.show({ message: words.saved });
+      tell(words.saved);
     },
   });
   const { value } = draft;

@@ -1,7 +1,6 @@
 // A product: its fields, where it is, and how it came to that.
 
 import { Badge, Button, Group, Stack } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { NotFoundError, type Product } from '@tallybook/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useParams } from 'react-router';
@@ -14,6 +13,7 @@ import { Screen } from '../../parts/screen.tsx';
 import { tb } from '../../service/client.ts';
 import { useDraft } from '../../service/drafts.ts';
 import { useMay } from '../../service/me.tsx';
+import { tell } from '../../service/notices.ts';
 import { usePost } from '../../service/post.ts';
 import { texts } from '../../texts.ts';
 import { Details } from './details.tsx';
@@ -78,9 +78,7 @@ function ArchiveButton({ product: { id, status, version } }: { readonly product:
     onDone: ({ data }) => {
       queries.setQueryData(['product', id], data);
       void queries.invalidateQueries({ queryKey: ['stock'] });
-      notifications.show({
-        message: data.status === 'active' ? words.restored : words.wasArchived,
-      });
+      tell(data.status === 'active' ? words.restored : words.wasArchived);
     },
   });
   const change = () => {

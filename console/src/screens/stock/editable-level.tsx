@@ -2,7 +2,6 @@
 // what the number was when the person began: a change by somebody else is shown, never overwritten.
 
 import { Button, Group, Select, Text, TextInput } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { Quantity, type StockItem, type TallybookError } from '@tallybook/client';
 import { useQueryClient } from '@tanstack/react-query';
 import { type KeyboardEvent, lazy, Suspense } from 'react';
@@ -12,6 +11,7 @@ import { quantityFault } from '../../parts/quantity-fault.ts';
 import { QuantityInput } from '../../parts/quantity-input.tsx';
 import { tb } from '../../service/client.ts';
 import { type Draft, useDraft } from '../../service/drafts.ts';
+import { tell } from '../../service/notices.ts';
 import { type Post, usePost } from '../../service/post.ts';
 import { texts } from '../../texts.ts';
 import { Unit } from './rows.tsx';
@@ -59,7 +59,7 @@ export function EditableLevel({ row }: { readonly row: StockItem }) {
         options,
       ),
     onDone: ({ data }) => {
-      notifications.show({ message: words.saved(name, quantityText(data.quantity_after)) });
+      tell(words.saved(name, quantityText(data.quantity_after)));
       void queries.invalidateQueries({ queryKey: ['stock'] });
     },
   });
