@@ -36,13 +36,52 @@ const reasons = Object.entries(words.reasons).map(([value, label]) => ({ value, 
 const changedMeanwhile = 'inventory_quantity_mismatch';
 
 export function EditableLevel({ row }: { readonly row: StockItem }) {
-  const { product_id, location_id, quantity, name } = row;
+  const { quantity, name } = row;
+  const { draft, post } = useChange(row);
+  const begun = draft.isThere ? draft.value : undefined;
+  const fault = begun && quantityFault(begun.typed, row.unit);
+  const isChange = begun && fault === undefined && !isSame(begun.typed, begun.expected);
+  const now = conflictIn(post.problem);
+  const type = (typed: string) =>
+    draft.change({ ...(begun ?? { expected: quantity, reason: 'correction', note: '' }), typed });
+  const onKeyDown = ({ key }: KeyboardEvent) => {
+    if (key === 'Enter' && isChange) post.send();
+    if (key === 'Escape' && !draft.isSent) draft.clear();
+  };
+  return (
+    <>
+      <div role="cell" className="quantity level-input">
+        <QuantityInput
+          aria-label={words.quantityOf(name)}
+          value={begun?.typed ?? quantityText(quantity)}
+          onChange={type}
+          onKeyDown={onKeyDown}
+          onBlur={() => begun && isSame(begun.typed, begun.expected) && draft.clear()}
+          disabled={draft.isSent || row.status === 'archived'}
+          error={fault}
+          rightSection={<Unit row={row} />}
+        />
+      </div>
+      {isChange && <ChangeBar draft={draft} post={post} onKeyDown={onKeyDown} />}
+      {begun !== undefined && now !== undefined && (
+        <Suspense fallback={null}>
+          <Conflict
+            draft={draft}
+            now={now}
+            typed={quantityOf(begun.typed) ?? ''}
+            onAgain={post.send}
+          />
+        </Suspense>
+      )}
+    </>
+  );
+}
+
+/** What was typed for a level, and the adjustment that it becomes. */
+function useChange({ product_id, location_id, quantity, name }: StockItem) {
   const queries = useQueryClient();
   const draft = useDraft<Change>(`level:${location_id}:${product_id}`, {
-    expected: quantity,
-    typed: '',
-    reason: 'correction',
-    note: '',
+    ...{ expected: quantity, typed: '', reason: 'correction', note: '' },
   });
   const post = usePost({
     draft,
@@ -63,43 +102,7 @@ export function EditableLevel({ row }: { readonly row: StockItem }) {
       void queries.invalidateQueries({ queryKey: ['stock'] });
     },
   });
-  const begun = draft.isThere ? draft.value : undefined;
-  const fault = begun && quantityFault(begun.typed, row.unit);
-  const isChange =
-    begun !== undefined && fault === undefined && !isSame(begun.typed, begun.expected);
-  const type = (typed: string) =>
-    draft.change({ ...(begun ?? { expected: quantity, reason: 'correction', note: '' }), typed });
-  const onKeyDown = ({ key }: KeyboardEvent) => {
-    if (key === 'Enter' && isChange) post.send();
-    if (key === 'Escape' && !draft.isSent) draft.clear();
-  };
-  return (
-    <>
-      <div role="cell" className="quantity level-input">
-        <QuantityInput
-          aria-label={words.quantityOf(name)}
-          value={begun?.typed ?? quantityText(quantity)}
-          onChange={type}
-          onKeyDown={onKeyDown}
-          onBlur={() => begun !== undefined && isSame(begun.typed, begun.expected) && draft.clear()}
-          disabled={draft.isSent || row.status === 'archived'}
-          error={fault}
-          rightSection={<Unit row={row} />}
-        />
-      </div>
-      {isChange && <ChangeBar draft={draft} post={post} onKeyDown={onKeyDown} />}
-      {begun !== undefined && conflictIn(post.problem) !== undefined && (
-        <Suspense fallback={null}>
-          <Conflict
-            draft={draft}
-            now={conflictIn(post.problem) ?? ''}
-            typed={quantityOf(begun.typed) ?? ''}
-            onAgain={post.send}
-          />
-        </Suspense>
-      )}
-    </>
-  );
+  return { draft, post };
 }
 
 interface ChangeBarProps {
