@@ -1,5 +1,5 @@
-// Every screen of the console: what axe finds, in light and dark, on a phone and on a large screen, and
-// that texts of anybody do nothing there.
+// Every screen of the console: what axe finds, in light and dark, on a phone and on a large screen,
+// and that texts of anybody do nothing there.
 
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
