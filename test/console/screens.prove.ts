@@ -7,6 +7,9 @@ import { build } from 'vite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { axeFindings, type DemoConsole, openScreen, startDemoConsole } from '../kit/screens.ts';
 
+/** Where `npm run pictures` wants pictures of what is judged. */
+const pictures = process.env.TALLYBOOK_PICTURES;
+
 let here: DemoConsole;
 let origin: string;
 
@@ -28,6 +31,10 @@ describe.each([
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
       for (const { name, path } of here.screens) {
         await openScreen(page, origin, path);
+        if (pictures !== undefined && (colorScheme === 'light' || name === 'stock')) {
+          const mode = colorScheme === 'dark' ? '-dark' : '';
+          await page.screenshot({ path: `${pictures}/${name}-${width}${mode}.png` });
+        }
         expect([name, await axeFindings(page)]).toEqual([name, []]);
         const wide = await page.evaluate<number>('document.documentElement.scrollWidth');
         expect([name, wide]).toEqual([name, width]);
