@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
 import { connectDatabase } from '../../src/database/connect.ts';
 import { createDemo, type Demo } from '../../src/demo/demo.ts';
 import { Console, password, type Tab } from './console.ts';
@@ -54,6 +55,7 @@ export async function startDemoConsole(): Promise<DemoConsole> {
   // A moment can be asked for when it is 5 s ago.
   const moment = new Date().toISOString();
   await page.waitForTimeout(5_500);
+  await begin(page, service.api.origin);
   const { body } = await service.api.as(demo.token).get('/products?limit=1&sku=TEA-ASM-250');
   return {
     console,
@@ -63,11 +65,26 @@ export async function startDemoConsole(): Promise<DemoConsole> {
   };
 }
 
+/** A sale and a count that are not finished: screens show them again. */
+async function begin(page: Page, origin: string): Promise<void> {
+  for (const path of ['/move', '/count']) {
+    await openScreen(page, origin, path);
+    if (path === '/count') await page.getByRole('button', { name: 'Begin a count' }).click();
+    const field = page.getByRole('combobox', { name: 'Scan or search' });
+    for (const sku of ['TEA-ASM-250', 'CHU-APL-280', 'TEA-ASM-250']) {
+      await field.fill(sku);
+      await field.press('Enter');
+      await page.getByText(sku).first().waitFor();
+    }
+  }
+}
+
 /** Goes there and waits until nothing is on its way any more. */
 export async function openScreen(page: Page, origin: string, path: string): Promise<void> {
   await page.goto(`${origin}/console${path}`);
   await page.getByRole('heading', { level: 1 }).waitFor();
-  await page.getByRole('status', { name: 'Loading' }).waitFor({ state: 'detached' });
+  // Several parts may be on their way.
+  await expect.poll(() => page.getByRole('status', { name: 'Loading' }).count()).toBe(0);
   await page.waitForTimeout(400);
 }
 

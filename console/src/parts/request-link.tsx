@@ -15,14 +15,7 @@ export function RequestLink({ id, isWhole = false }: RequestLinkProps) {
   const shown = isWhole ? id : `…${id.slice(-6)}`;
   if (!mayRead) return <span className="code">{shown}</span>;
   return (
-    <Anchor
-      component={Link}
-      to={`/requests?q=${id}`}
-      className="code"
-      title={id}
-      aria-label={id}
-      size="sm"
-    >
+    <Anchor component={Link} to={`/requests?q=${id}`} className="code" title={id} size="sm">
       {shown}
     </Anchor>
   );

@@ -90,6 +90,7 @@ function Head({ isNow }: { readonly isNow: boolean }) {
         columns.counted,
       ]
     : [columns.product, columns.onHand, columns.changed];
+  const quantities = isNow ? 4 : 2;
   return (
     <div role="rowgroup">
       <div role="row" className="stock-row head" aria-rowindex={1}>
@@ -97,7 +98,7 @@ function Head({ isNow }: { readonly isNow: boolean }) {
           <span
             key={name}
             role="columnheader"
-            className={index > 0 && index < 4 ? 'quantity' : undefined}
+            className={index > 0 && index < quantities ? 'quantity' : undefined}
           >
             {name}
           </span>
