@@ -52,7 +52,7 @@ export function fieldsOf(product: Product): Fields {
   };
 }
 
-export const fieldNames = Object.keys(emptyFields) as FieldName[];
+const fieldNames = Object.keys(emptyFields) as FieldName[];
 
 export const changedFields = (from: Fields, to: Fields): FieldName[] =>
   fieldNames.filter((name) => from[name] !== to[name]);
