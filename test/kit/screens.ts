@@ -3,7 +3,6 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
-import { expect } from 'vitest';
 import { connectDatabase } from '../../src/database/connect.ts';
 import { createDemo, type Demo } from '../../src/demo/demo.ts';
 import { Console, password, type Tab } from './console.ts';
@@ -84,7 +83,8 @@ export async function openScreen(page: Page, origin: string, path: string): Prom
   await page.goto(`${origin}/console${path}`);
   await page.getByRole('heading', { level: 1 }).waitFor();
   // Several parts may be on their way.
-  await expect.poll(() => page.getByRole('status', { name: 'Loading' }).count()).toBe(0);
+  const loading = page.getByRole('status', { name: 'Loading' });
+  while ((await loading.count()) > 0) await page.waitForTimeout(50);
   await page.waitForTimeout(400);
 }
 
