@@ -62,6 +62,16 @@ export const exactMomentText = (time: string): string => exact.format(new Date(t
 /** A day of the service, YYYY-MM-DD, as it is called, wherever the reader is. */
 export const dayText = (day: string): string => days.format(new Date(`${day}T12:00:00`));
 
+const clock = new Intl.DateTimeFormat(locale, { timeStyle: 'short' });
+const exactClock = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' });
+
+/** A mark of a time axis whose marks are so many seconds apart. */
+export function tickText(seconds: number, apart: number): string {
+  const time = new Date(seconds * 1_000);
+  if (apart >= 86_400) return days.format(time);
+  return (apart < 60 ? exactClock : clock).format(time);
+}
+
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
 const steps = [
   ['day', 86_400],

@@ -72,7 +72,7 @@ const counted = (lines: readonly Line[]) => {
 const demo = {
   ...{ merchant: 1, location: 3, product: 60, customer: 40 },
   ...{ inventory_level: 136, inventory_movement: 443, inventory_transfer: 59 },
-  ...{ inventory_count: 2, inventory_reservation: 3, operation: 304, end: 1 },
+  ...{ inventory_count: 2, inventory_reservation: 3, operation: 305, end: 1 },
 };
 
 describe('merchant export', () => {
@@ -128,7 +128,7 @@ describe('merchant export', () => {
     const file = join(directory, 'shop.jsonl');
     const { code, stdout } = await tallybook('merchant', 'export', merchant, file, '--json');
     expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toEqual({ file, merchant_id: merchant, records: 1_052 });
+    expect(JSON.parse(stdout)).toEqual({ file, merchant_id: merchant, records: 1053 });
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect(linesOf(await readFile(file, 'utf8'))).toHaveLength(1_053);
     expect(await readdir(directory)).toEqual(['shop.jsonl']);

@@ -4,6 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ask, ConsentEnvironment, refusal } from '../../../test/kit/consent-environment.ts';
 import type { GivenCredential } from '../../../test/kit/given.ts';
 import { authorizationRequest, type Browser, redirectUri } from '../../../test/kit/oauth.ts';
+import { scopes } from '../../resources.ts';
+import { scopeWords } from './scope-words.ts';
 
 let scene: ConsentEnvironment;
 
@@ -22,13 +24,17 @@ describe('the page', () => {
     expect(page.status).toBe(200);
     for (const text of [
       'Stock &lt;Sync&gt;',
-      'inventory.read',
-      'locations.read',
+      'See stock <code>inventory.read</code>',
+      'See locations <code>locations.read</code>',
       scene.shops[1] ?? '',
     ]) {
       expect(page.text).toContain(text);
     }
     expect(page.text).not.toContain('Stock <Sync>');
+  });
+
+  test('has words for every scope', () => {
+    expect(Object.keys(scopeWords).sort()).toEqual([...scopes].sort());
   });
 
   test('runs no script, loads nothing, and may not be framed', async () => {

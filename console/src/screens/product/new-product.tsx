@@ -1,7 +1,6 @@
 // Makes a product, and goes to its page.
 
 import { Button, Group, Modal, Stack } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import type { FormEvent } from 'react';
 import { useNavigate } from 'react-router';
@@ -15,21 +14,13 @@ import { ProductFields } from './product-fields.tsx';
 
 const words = texts.product;
 
-export function NewProduct() {
-  const [isOpen, { open, close }] = useDisclosure();
+/** A dialog that is open until it is closed. */
+export function NewProduct({ onClose }: { onClose(): void }) {
+  const closing = { 'aria-label': texts.close };
   return (
-    <>
-      <Button onClick={open}>{words.create}</Button>
-      <Modal
-        opened={isOpen}
-        onClose={close}
-        title={words.create}
-        size="lg"
-        closeButtonProps={{ 'aria-label': texts.close }}
-      >
-        <NewProductForm onClose={close} />
-      </Modal>
-    </>
+    <Modal opened onClose={onClose} title={words.create} size="lg" closeButtonProps={closing}>
+      <NewProductForm onClose={onClose} />
+    </Modal>
   );
 }
 

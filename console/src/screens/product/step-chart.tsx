@@ -7,7 +7,7 @@ import type { InventoryMovement } from '@tallybook/client';
 import { useEffect, useMemo, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { exactMomentText, quantityText } from '../../format.ts';
+import { exactMomentText, quantityText, tickText } from '../../format.ts';
 import { texts } from '../../texts.ts';
 
 const words = texts.product;
@@ -106,7 +106,11 @@ function optionsOf(
     cursor: { y: false, drag: { x: false, y: false } },
     scales: { y: { range: (_, low, high) => [Math.min(0, low), high <= 0 ? 1 : high * 1.08] } },
     axes: [
-      { ...axis, space: 90 },
+      {
+        ...axis,
+        space: 90,
+        values: (_, ticks, __, ___, apart) => ticks.map((tick) => tickText(tick, apart)),
+      },
       {
         ...axis,
         size: 64,

@@ -2,8 +2,8 @@
 // stand.
 
 import { Button, Checkbox, Group, Select, TextInput } from '@mantine/core';
-import { useDebouncedValue } from '@mantine/hooks';
-import { useState } from 'react';
+import { useDebouncedValue, useDisclosure } from '@mantine/hooks';
+import { lazy, Suspense, useState } from 'react';
 import { AsOfPicker } from '../../parts/as-of-picker.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/loading.tsx';
@@ -15,11 +15,15 @@ import { useAsOf } from '../../service/as-of.ts';
 import { useMay } from '../../service/me.tsx';
 import { usePlace } from '../../service/place.ts';
 import { texts } from '../../texts.ts';
-import { NewProduct } from '../product/new-product.tsx';
 import { StockRows } from './rows.tsx';
 import { type StockQuery, useStock } from './use-stock.ts';
 
 const words = texts.stock;
+
+/** Its form is not needed to see the stock. */
+const NewProduct = lazy(async () => ({
+  default: (await import('../product/new-product.tsx')).NewProduct,
+}));
 const sorts = Object.entries(words.sorts).map(([value, label]) => ({ value, label }));
 
 export function StockScreen() {
@@ -97,10 +101,16 @@ function Shown() {
 
 function Actions() {
   const mayMake = useMay('products.write');
+  const [isOpen, { open, close }] = useDisclosure();
   return (
     <>
       <AsOfPicker />
-      {mayMake && <NewProduct />}
+      {mayMake && <Button onClick={open}>{texts.product.create}</Button>}
+      {isOpen && (
+        <Suspense fallback={null}>
+          <NewProduct onClose={close} />
+        </Suspense>
+      )}
     </>
   );
 }
