@@ -20,8 +20,8 @@ import {
 } from './kit/cases.ts';
 import { examples } from './kit/examples.ts';
 import { extent, timeout } from './kit/extent.ts';
-import { consolePaths, matrix, oauthPaths, pages } from './kit/matrix.ts';
-import { type Row, sessionPaths } from './kit/matrix-row.ts';
+import { matrix, oauthPaths, pages } from './kit/matrix.ts';
+import { consolePaths, type Row, sessionPaths } from './kit/matrix-row.ts';
 import { createTestMerchant, type TestMerchant } from './kit/merchant.ts';
 import { recordsOf } from './kit/mirror.ts';
 import { startWholeEnvironment, type WholeEnvironment } from './kit/whole-environment.ts';

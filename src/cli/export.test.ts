@@ -81,7 +81,7 @@ describe('merchant export', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const lines = linesOf(stdout);
     expect(counted(lines)).toEqual(demo);
-    expect(lines.at(-1)).toEqual({ type: 'end', data: { records: 1_051 } });
+    expect(lines.at(-1)).toEqual({ type: 'end', data: { records: 1_052 } });
     const shown = await tallybook('location', 'list', '--merchant', merchant, '--json');
     const locations = lines.filter(({ type }) => type === 'location').map(({ data }) => data);
     expect(locations).toEqual(JSON.parse(shown.stdout));
@@ -128,9 +128,9 @@ describe('merchant export', () => {
     const file = join(directory, 'shop.jsonl');
     const { code, stdout } = await tallybook('merchant', 'export', merchant, file, '--json');
     expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toEqual({ file, merchant_id: merchant, records: 1053 });
+    expect(JSON.parse(stdout)).toEqual({ file, merchant_id: merchant, records: 1_053 });
     expect((await stat(file)).mode & 0o777).toBe(0o600);
-    expect(linesOf(await readFile(file, 'utf8'))).toHaveLength(1_053);
+    expect(linesOf(await readFile(file, 'utf8'))).toHaveLength(1_054);
     expect(await readdir(directory)).toEqual(['shop.jsonl']);
     const absent = join(directory, 'absent', 'shop.jsonl');
     const refused = await tallybook('merchant', 'export', merchant, absent);

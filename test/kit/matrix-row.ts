@@ -47,3 +47,6 @@ export const sessionPaths: readonly string[] = [
   '/console/session/passkey',
   '/console/session/passkey/challenge',
 ];
+
+/** The page of the console has any address below its own, and leads there from the root. */
+export const consolePaths: readonly string[] = ['/', '/console/*'];

@@ -386,9 +386,6 @@ export const pages: readonly string[] = [
   '/console',
 ];
 
-/** The page of the console has any address below its own, and leads there from the root. */
-export const consolePaths: readonly string[] = ['/', '/console/*'];
-
 /** Outside of the version: OAuth, which judges its callers by itself. */
 export const oauthPaths: readonly string[] = [
   '/.well-known/oauth-authorization-server',
