@@ -103,7 +103,7 @@ export const texts = {
     now: 'Back to now',
     label: 'Show stock as of',
     show: 'Show',
-    open: 'Another moment',
+    open: 'Look back',
   },
   help: {
     title: 'Keyboard shortcuts',
@@ -141,6 +141,7 @@ export const texts = {
   stock: {
     title: 'Stock',
     hint: 'What is there, location by location. Change a number where it stands.',
+    hintOfMoment: 'What was there at that moment. It cannot be changed.',
     search: 'Search name, SKU or barcode',
     low: 'Running low only',
     sort: 'Sorted by',

@@ -1,7 +1,7 @@
 // Finds products at a location by what a scanner or a person types. A whole barcode or SKU and
 // Enter adds at once; the next scan need not wait for the answer to this one.
 
-import { Autocomplete, Group, Stack, Text } from '@mantine/core';
+import { Alert, Autocomplete, Button, Group, Stack, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import type { StockItem, StockListQuery } from '@tallybook/client';
 import { useQuery } from '@tanstack/react-query';
@@ -27,6 +27,7 @@ const suggestions = 8;
 export function ScanField({ field, query, disabled = false, onFound }: ScanFieldProps) {
   const [typed, setTyped] = useState('');
   const [said, setSaid] = useState('');
+  const [unknown, setUnknown] = useState<readonly string[]>([]);
   const shown = useSuggestions(query, typed.trim());
   const add = (product: StockItem) => {
     setSaid(words.added(product.name));
@@ -34,7 +35,11 @@ export function ScanField({ field, query, disabled = false, onFound }: ScanField
   };
   const scan = useScans(query, {
     onOne: add,
-    onNone: setSaid,
+    onNone: (code, reason) => {
+      setSaid(reason);
+      setUnknown((before) => [...before.filter((one) => one !== code), code]);
+    },
+    onSilence: setSaid,
     onSeveral: (code, reason) => {
       setSaid(reason);
       // What the next scan has typed meanwhile stays.
@@ -78,7 +83,28 @@ export function ScanField({ field, query, disabled = false, onFound }: ScanField
       <Text size="sm" c="dimmed" role="status" mih={22}>
         {said}
       </Text>
+      <Unknown codes={unknown} onForget={() => setUnknown([])} />
     </Stack>
+  );
+}
+
+interface UnknownProps {
+  readonly codes: readonly string[];
+  onForget(): void;
+}
+
+/** Whoever scans on does not read: what was not found stays until somebody has seen it. */
+function Unknown({ codes, onForget }: UnknownProps) {
+  if (codes.length === 0) return null;
+  return (
+    <Alert color="orange" variant="light" title={words.unknown(codes.length)}>
+      <Group justify="space-between">
+        <span className="code">{codes.join(', ')}</span>
+        <Button size="xs" variant="default" onClick={onForget}>
+          {words.seen}
+        </Button>
+      </Group>
+    </Alert>
   );
 }
 
@@ -112,7 +138,8 @@ function Suggestion({ of, id }: { readonly of: readonly StockItem[]; readonly id
 
 interface ScanAnswers {
   onOne(product: StockItem): void;
-  onNone(reason: string): void;
+  onNone(code: string, reason: string): void;
+  onSilence(reason: string): void;
   onSeveral(code: string, reason: string): void;
 }
 
@@ -127,11 +154,11 @@ function useScans(query: ScanQuery, answers: ScanAnswers): (code: string) => voi
         const found = await search(query, code);
         const exact = found.filter((product) => hasCode(product, code));
         const [one, ...others] = exact.length > 0 ? exact : found;
-        if (one === undefined) return latest.current.onNone(words.none(code));
+        if (one === undefined) return latest.current.onNone(code, words.none(code));
         if (others.length > 0) return latest.current.onSeveral(code, words.several(code));
         latest.current.onOne(one);
       } catch {
-        latest.current.onNone(words.noAnswer(code));
+        latest.current.onSilence(words.noAnswer(code));
       }
     });
   };

@@ -241,6 +241,10 @@ export const officeTexts = {
     hint: 'Lists of products and customers in and out, as CSV that every spreadsheet opens.',
     tabs: { import: 'Import', export: 'Export' },
     nouns: { products: 'Products', customers: 'Customers' },
+    ofAllRows: {
+      'price.currency': 'Currency of all prices, such as EUR',
+      'unit.precision': 'Decimals that quantities may have',
+    } as Readonly<Record<string, string>>,
     exports: {
       products: 'Products',
       customers: 'Customers',

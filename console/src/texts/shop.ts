@@ -89,6 +89,12 @@ export const shopTexts = {
     placeholder: 'Barcode, SKU or name',
     added: (name: string) => `Added: ${name}`,
     none: (code: string) => `No product is found for “${code}”.`,
+    unknown: (count: number) =>
+      count === 1
+        ? 'This was scanned, and is no product here'
+        : 'These were scanned, and are no products here',
+    seen: 'Seen',
+    askAbandon: 'Give up the count and forget what was counted?',
     several: (code: string) => `Several products are found for “${code}”: choose one.`,
     noAnswer: (code: string) => `The service did not answer. Scan “${code}” again.`,
     remove: (name: string) => `Remove ${name}`,

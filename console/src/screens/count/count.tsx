@@ -4,6 +4,7 @@ import { Button, Card, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import type { FormEvent } from 'react';
 import { agoText } from '../../format.ts';
+import { ConfirmButton } from '../../parts/confirm-button.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { LocationSelect } from '../../parts/location-select.tsx';
 import { PostState } from '../../parts/post-state.tsx';
@@ -137,9 +138,12 @@ function CountForm({ onEnter, ...used }: UsedCount & { onEnter(): void }) {
         )}
         <PostState post={post} />
         <Group justify="space-between">
-          <Button variant="subtle" color="gray" c="dimmed" disabled={isBlocked} onClick={clear}>
-            {words.abandon}
-          </Button>
+          <ConfirmButton
+            text={words.abandon}
+            question={texts.scan.askAbandon}
+            disabled={isBlocked}
+            onConfirm={clear}
+          />
           <Button type="submit" size="md" loading={post.isBusy} disabled={!isReady || isBlocked}>
             {words.post(lines.length)}
           </Button>

@@ -11,6 +11,20 @@ export function nounOf(name: NounName): RecordNoun {
   return { ...noun, faults: (body) => rowFaults(noun, body) };
 }
 
+/** Fields that another one needs, with what they usually are: many lists leave them out. */
+const companions: Readonly<Record<string, readonly [field: string, usual: string]>> = {
+  'price.amount': ['price.currency', ''],
+  'unit.code': ['unit.precision', '0'],
+};
+
+/** The fields that a mapping needs and no column has. */
+export function missingIn(mapping: Mapping): readonly (readonly [field: string, usual: string])[] {
+  return mapping.flatMap((field) => {
+    const companion = companions[field];
+    return companion === undefined || mapping.includes(companion[0]) ? [] : [companion];
+  });
+}
+
 /** For each column of the file the name of a field; empty: it is left out. */
 export type Mapping = readonly string[];
 

@@ -10,7 +10,7 @@ import { guessed, type Mapping, type NounName, nounOf } from './columns.ts';
 import { ImportSteps } from './import-steps.tsx';
 import { RunProgress } from './run-progress.tsx';
 import type { Run } from './send-rows.ts';
-import { readSource, type Source } from './source.ts';
+import { readSource, type Source, withConstants } from './source.ts';
 
 const words = texts.exchange;
 
@@ -49,7 +49,7 @@ export function ImportPart() {
   return (
     <Stack gap="md">
       {run !== null && !isOfRun && <Unfinished run={run} onForget={start} />}
-      {!isOfRun && (
+      {!isOfRun && run?.isFinished !== true && (
         <ChooseFile
           {...{ noun, offered, file }}
           onNoun={(next) => {
@@ -68,7 +68,12 @@ export function ImportPart() {
         />
       )}
       {chosen !== undefined && run !== null && isOfRun && (
-        <RunProgress key={run.key} source={chosen.source} draft={draft} onAnother={start} />
+        <RunProgress
+          key={run.key}
+          source={withConstants(chosen.source, run.constants)}
+          draft={draft}
+          onAnother={start}
+        />
       )}
     </Stack>
   );
@@ -124,7 +129,7 @@ function Unfinished({ run, onForget }: UnfinishedProps) {
   const { file, next, rows, isFinished } = run;
   return (
     <Alert
-      color="orange"
+      color={isFinished ? 'teal' : 'orange'}
       variant="light"
       title={isFinished ? words.wasFinished(file.name) : words.unfinished(file.name)}
     >

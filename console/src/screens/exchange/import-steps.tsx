@@ -10,6 +10,7 @@ import {
   Stack,
   Table,
   Text,
+  TextInput,
   Title,
 } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
@@ -19,10 +20,10 @@ import { noteEnd, tb } from '../../service/client.ts';
 import { newKey } from '../../service/drafts.ts';
 import { texts } from '../../texts.ts';
 import { checkRows, planOf, type RowResult } from './check-rows.ts';
-import { fieldsOf, type Mapping, type NounName, nounOf } from './columns.ts';
+import { fieldsOf, type Mapping, missingIn, type NounName, nounOf } from './columns.ts';
 import { Results } from './results.tsx';
 import type { Run } from './send-rows.ts';
-import type { Source } from './source.ts';
+import { type Constants, type Source, withConstants } from './source.ts';
 
 const words = texts.exchange;
 
@@ -33,27 +34,46 @@ interface ImportStepsProps {
   onStart(run: Run): void;
 }
 
-export function ImportSteps({ source, noun, mapping: guess, onStart }: ImportStepsProps) {
-  const [mapping, setMapping] = useState(guess);
+export function ImportSteps({ source: file, noun, mapping: guess, onStart }: ImportStepsProps) {
+  const [columns, setColumns] = useState(guess);
+  const { missing, constants, setConstant } = useConstants(columns);
+  const source = withConstants(file, constants);
+  const mapping = [...columns, ...Object.keys(constants)];
   const [add, setAdd] = useState(false);
   const { results, done, problem, isBusy, check, forget } = useCheck();
   const twice = mapping.find((field, index) => field !== '' && mapping.indexOf(field) !== index);
   const change = (next: Mapping) => {
-    setMapping(next);
+    setColumns(next);
     forget();
   };
   const start = () =>
     onStart({
       key: newKey(),
       file: { name: source.name, mark: source.mark },
-      ...{ noun, mapping, add, rows: source.rows.length, next: 0 },
+      ...{ noun, mapping, constants, add, rows: source.rows.length, next: 0 },
       totals: { created: 0, changed: 0, unchanged: 0, refused: 0 },
       ...{ refused: [], plan: null, isFinished: false },
     });
   const count = results?.filter(({ kind }) => kind === 'created' || kind === 'changed').length;
   return (
     <Stack gap="md">
-      <Columns source={source} noun={noun} mapping={mapping} onChange={change} />
+      <Columns source={file} noun={noun} mapping={columns} onChange={change} />
+      {missing.length > 0 && (
+        <Group>
+          {missing.map((field) => (
+            <TextInput
+              key={field}
+              label={words.ofAllRows[field] ?? words.fields[field] ?? field}
+              value={constants[field] ?? ''}
+              w={{ base: '100%', xs: 260 }}
+              onChange={(event) => {
+                setConstant(field, event.currentTarget.value);
+                forget();
+              }}
+            />
+          ))}
+        </Group>
+      )}
       {twice !== undefined && <Text c="var(--mantine-color-error)">{words.twice(twice)}</Text>}
       <Checkbox
         label={words.add(finderNames(noun))}
@@ -90,6 +110,17 @@ export function ImportSteps({ source, noun, mapping: guess, onStart }: ImportSte
       )}
     </Stack>
   );
+}
+
+/** What the file has no column of, and its fields need. */
+function useConstants(mapping: Mapping) {
+  const [typed, setTyped] = useState<Constants>({});
+  const missing = missingIn(mapping);
+  const constants: Constants = Object.fromEntries(
+    missing.map(([field, usual]) => [field, typed[field] ?? usual]),
+  );
+  const setConstant = (field: string, value: string) => setTyped({ ...typed, [field]: value });
+  return { missing: missing.map(([field]) => field), constants, setConstant };
 }
 
 const finderNames = (noun: NounName) =>

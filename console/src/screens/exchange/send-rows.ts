@@ -7,6 +7,7 @@ import { RecordSender } from '../../../../src/exchange/send-records.ts';
 import type { Plan as SendPlan } from '../../../../src/exchange/sender.ts';
 import { type Kind, type Plan, rowsFrom, type Wanted } from './check-rows.ts';
 import type { Mapping, NounName } from './columns.ts';
+import type { Constants } from './source.ts';
 
 /** What is kept in the browser. */
 export interface Run {
@@ -14,7 +15,9 @@ export interface Run {
   readonly key: string;
   readonly file: { readonly name: string; readonly mark: string };
   readonly noun: NounName;
+  /** With the constants behind the columns of the file. */
   readonly mapping: Mapping;
+  readonly constants: Constants;
   readonly add: boolean;
   readonly rows: number;
   /** Rows before this one are settled. */

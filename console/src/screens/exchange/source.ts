@@ -21,6 +21,20 @@ export interface Source {
   readonly rows: readonly SheetRow[];
 }
 
+/** What all rows have, by the name of the field, because the file has no column of it. */
+export type Constants = Readonly<Record<string, string>>;
+
+/** As if the file had these columns. */
+export function withConstants(source: Source, constants: Constants): Source {
+  const values = Object.values(constants);
+  if (values.length === 0) return source;
+  return {
+    ...source,
+    header: [...source.header, ...Object.keys(constants)],
+    rows: source.rows.map((row) => ({ ...row, cells: [...row.cells, ...values] })),
+  };
+}
+
 interface Parsed {
   readonly info: { readonly lines: number };
   readonly record: readonly string[];

@@ -6,6 +6,7 @@ import { LocationSelect } from '../../parts/location-select.tsx';
 import { ScanField } from '../../parts/scan-field.tsx';
 import { Screen } from '../../parts/screen.tsx';
 import { useTypeAnywhere } from '../../parts/type-anywhere.ts';
+import { useLocations } from '../../service/me.tsx';
 import { texts } from '../../texts.ts';
 import { type Kind, kinds, lineFault } from './draft.ts';
 import { Lines } from './lines.tsx';
@@ -19,6 +20,10 @@ export function MoveScreen() {
   const field = useTypeAnywhere();
   const used = useMove(() => setTimeout(() => field.current?.focus()));
   const { move, moved, isBlocked, change } = used;
+  const locations = useLocations();
+  // Who works at one location carries nothing to another.
+  const isOne = locations?.length === 1 && move.kind !== 'transfer';
+  const offered = kinds.filter((kind) => kind !== 'transfer' || !isOne);
   return (
     <Screen title={words.title} hint={words.hints[move.kind]}>
       <Tabs
@@ -27,7 +32,7 @@ export function MoveScreen() {
         keepMounted={false}
       >
         <Tabs.List aria-label={words.title} mb="md">
-          {kinds.map((kind) => (
+          {offered.map((kind) => (
             <Tabs.Tab key={kind} value={kind} disabled={isBlocked}>
               {words.kinds[kind]}
             </Tabs.Tab>

@@ -57,7 +57,9 @@ export function EditableLevel({ row }: { readonly row: StockItem }) {
           onChange={type}
           onKeyDown={onKeyDown}
           onBlur={() => begun && isSame(begun.typed, begun.expected) && draft.clear()}
-          disabled={draft.isSent || row.status === 'archived'}
+          // Not disabled while it is sent: the keyboard would lose its place.
+          readOnly={draft.isSent}
+          disabled={row.status === 'archived'}
           error={fault}
           rightSection={<Unit row={row} />}
         />

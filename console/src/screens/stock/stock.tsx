@@ -31,9 +31,13 @@ export function StockScreen() {
   const [q, setQ] = useState('');
   const typeAnywhere = useTypeAnywhere();
   const [settled] = useDebouncedValue(q.trim(), 200);
-  const { sort, isLow, asOf } = useShown();
+  const { sort, isLow, isNow, asOf } = useShown();
   return (
-    <Screen title={words.title} hint={words.hint} actions={<Actions />}>
+    <Screen
+      title={words.title}
+      hint={isNow ? words.hint : words.hintOfMoment}
+      actions={<Actions />}
+    >
       <Group align="flex-end" gap="sm">
         <LocationSelect
           value={place ?? null}
@@ -100,7 +104,8 @@ function Shown() {
 }
 
 function Actions() {
-  const mayMake = useMay('products.write');
+  const { moment } = useAsOf();
+  const mayMake = useMay('products.write') && moment === undefined;
   const [isOpen, { open, close }] = useDisclosure();
   return (
     <>
