@@ -342,7 +342,9 @@ function headerFault({ name, reply }: Found): string | undefined {
     ...always,
     ...forStatus[status],
     ...(text === '' ? {} : { 'content-type': types }),
-    ...(isPage ? { 'content-security-policy': /default-src '(?:none|self)'.*frame-ancestors 'none'/ } : {}),
+    ...(isPage
+      ? { 'content-security-policy': /default-src '(?:none|self)'.*frame-ancestors 'none'/ }
+      : {}),
   };
   const missing = Object.entries(required).find(([key, is]) => !is.test(String(headers[key])));
   if (missing !== undefined) return `${missing[0]} is ${headers[missing[0]]}`;

@@ -51,7 +51,7 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(() => rm(scratch, { recursive: true, force: true }));
 
-test('holds the compiled program, its migrations and its documents, and nothing else', async () => {
+test('holds the program, the console, the migrations and the documents, no more', async () => {
   const files = async (folder: string) =>
     (await readdir(join(root, folder), { recursive: true, withFileTypes: true }))
       .filter((entry) => entry.isFile())
@@ -64,6 +64,8 @@ test('holds the compiled program, its migrations and its documents, and nothing 
     ...(await files('db')),
     ...sources.map((path) => path.replace(/^src\/(.*)\.ts$/, 'dist/$1.js')),
     'dist/client.js',
+    // Named by their contents.
+    ...(await files('dist/console')),
     'dist/http/redoc.js',
     ...Object.keys(guidePages).map((name) => `dist/http/docs/${name}.html`),
     'dist/typebox.js',
@@ -107,6 +109,7 @@ async function serves(uid: number | undefined): Promise<void> {
     expect(await statusOf(`${url}/docs`)).toBe(200);
     expect(await statusOf(`${url}/docs/redoc.js`)).toBe(200);
     expect(await statusOf(`${url}/docs/guide`)).toBe(200);
+    expect(await statusOf(`${url}/console`)).toBe(200);
     const document = await (await fetch(`${url}/openapi.json`)).json();
     expect(document).toMatchObject({ info: { version } });
     expect(await statusOf(`${url}/api/v1/products`)).toBe(401);

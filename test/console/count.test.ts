@@ -134,3 +134,20 @@ describe('a sheet that was filled in', () => {
     expect(Buffer.concat(chunks).toString()).toContain(`\r\n${sku},${barcode},${name},`);
   });
 });
+
+test('what was scanned and not found stays to be seen, and giving up asks first', async () => {
+  const { barcode, name } = await product('5');
+  const { page } = await begin();
+  await scan(page, '9999999999999');
+  await scan(page, barcode);
+  await page.getByText(`Added: ${name}`).waitFor();
+  await page.getByText('This was scanned, and is no product here').waitFor();
+  await page.getByText('9999999999999', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Seen' }).click();
+  await page.getByRole('button', { name: 'Give up this count' }).click();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('button', { name: `Remove ${name}` }).waitFor();
+  await page.getByRole('button', { name: 'Give up this count' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Give up this count' }).click();
+  await page.getByRole('button', { name: 'Begin a count' }).waitFor();
+});

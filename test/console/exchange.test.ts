@@ -65,6 +65,24 @@ test('a list is checked, imported once, and gives back the row that was refused'
   await page.getByText('2 as it was').waitFor();
 });
 
+test('a list of prices without a currency asks for it once, for all of its rows', async () => {
+  const { shop, page } = await enter();
+  await choose(page, 'SKU,Name,Price\nFIG-1,Fig jam,3.20\nFIG-2,Fig syrup,4.10');
+  await page.getByLabel('Currency of all prices').fill('EUR');
+  await page.getByRole('button', { name: 'Check the file' }).click();
+  await page.getByRole('button', { name: 'Import 2 rows' }).click();
+  await page.getByText('The import is finished').waitFor();
+  expect((await shop.api.get('/products')).body.data).toMatchObject([
+    { sku: 'FIG-1', price: { amount: '3.20', currency: 'EUR' } },
+    { sku: 'FIG-2', price: { amount: '4.10', currency: 'EUR' } },
+  ]);
+  await page.reload();
+  await page.getByText('The import of list.csv is finished').waitFor();
+  await choose(page, 'SKU,Name\nFIG-3,Fig mustard');
+  await page.getByRole('button', { name: 'Check the file' }).click();
+  await page.getByText('1 new').waitFor();
+});
+
 test('an import whose page was closed goes on when its file is chosen again', async () => {
   const { shop, page, id } = await enter();
   const rows = Array.from({ length: 450 }, (_, index) => `Tea ${index},TEA-${index}`);

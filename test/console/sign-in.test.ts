@@ -65,7 +65,7 @@ describe('name and password', () => {
     await page.getByRole('button', { name: 'Set the password and sign in' }).click();
     await page.getByRole('button', { name: `Signed in: ${name}` }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
-    await page.getByLabel('Name').fill(name);
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name);
     await page.getByRole('textbox', { name: 'Password' }).fill('not the password');
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByText('The name or the password is not right.').waitFor();
@@ -88,7 +88,7 @@ test('who is revoked is told so at the next request', async () => {
   await page.getByRole('heading', stock).waitFor();
   const { status } = await shop.api.patch(`/people/${id}`, { status: 'revoked' });
   expect(status).toBe(200);
-  await page.getByLabel('Running low only').click();
+  // The feed that the page follows is such a request.
   await page.getByText('You are no longer signed in').waitFor();
 });
 

@@ -126,6 +126,8 @@ describe('a number that is changed where it stands', () => {
     await field.fill('123456789012.12346');
     await field.press('Enter');
     await page.getByText(`${name}: now 123,456,789,012.12346`).waitFor();
+    // Whoever types goes on where he was.
+    expect(await field.evaluate((one) => one === one.ownerDocument.activeElement)).toBe(true);
     expect(await shop.level(id, place)).toBe('123456789012.12346');
   });
 });

@@ -50,9 +50,7 @@ export function ScanField({ field, query, disabled = false, onFound }: ScanField
     },
   });
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== 'Enter' || typed.trim() === '') return;
-    // Somebody went to a suggestion with the arrow keys.
-    if (document.querySelector('[role=option][data-combobox-selected]') !== null) return;
+    if (!isWholeCode(event, typed)) return;
     event.preventDefault();
     scan(typed.trim());
     setTyped('');
@@ -74,11 +72,10 @@ export function ScanField({ field, query, disabled = false, onFound }: ScanField
           queueMicrotask(() => setTyped(''));
           if (product !== undefined) add(product);
         }}
-        data={shown.map(({ product_id, name }) => ({ value: product_id, label: name }))}
+        data={shown.map(choiceOf)}
         filter={({ options }) => options}
         renderOption={({ option }) => <Suggestion of={shown} id={option.value} />}
         maxDropdownHeight={340}
-        comboboxProps={{ shadow: 'md' }}
       />
       <Text size="sm" c="dimmed" role="status" mih={22}>
         {said}
@@ -86,6 +83,14 @@ export function ScanField({ field, query, disabled = false, onFound }: ScanField
       <Unknown codes={unknown} onForget={() => setUnknown([])} />
     </Stack>
   );
+}
+
+const choiceOf = ({ product_id: value, name: label }: StockItem) => ({ value, label });
+
+/** Not when somebody went to a suggestion with the arrow keys. */
+function isWholeCode({ key }: KeyboardEvent, typed: string): boolean {
+  const isChosen = document.querySelector('[role=option][data-combobox-selected]') !== null;
+  return key === 'Enter' && typed.trim() !== '' && !isChosen;
 }
 
 interface UnknownProps {

@@ -36,6 +36,8 @@ export function ImportPart() {
     if (next === null) return;
     try {
       const source = await readSource(next);
+      // Another file is another import, once the last one has ended.
+      if (run?.isFinished === true && run.file.mark !== source.mark) draft.clear();
       setChosen({ source, noun: as, mapping: guessed(nounOf(as), source.header) });
     } catch (error) {
       setProblem(error as Error);
@@ -49,7 +51,7 @@ export function ImportPart() {
   return (
     <Stack gap="md">
       {run !== null && !isOfRun && <Unfinished run={run} onForget={start} />}
-      {!isOfRun && run?.isFinished !== true && (
+      {!isOfRun && (
         <ChooseFile
           {...{ noun, offered, file }}
           onNoun={(next) => {

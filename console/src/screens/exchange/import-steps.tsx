@@ -54,32 +54,21 @@ export function ImportSteps({ source: file, noun, mapping: guess, onStart }: Imp
       totals: { created: 0, changed: 0, unchanged: 0, refused: 0 },
       ...{ refused: [], plan: null, isFinished: false },
     });
-  const count = results?.filter(({ kind }) => kind === 'created' || kind === 'changed').length;
   return (
     <Stack gap="md">
       <Columns source={file} noun={noun} mapping={columns} onChange={change} />
-      {missing.length > 0 && (
-        <Group>
-          {missing.map((field) => (
-            <TextInput
-              key={field}
-              label={words.ofAllRows[field] ?? words.fields[field] ?? field}
-              value={constants[field] ?? ''}
-              w={{ base: '100%', xs: 260 }}
-              onChange={(event) => {
-                setConstant(field, event.currentTarget.value);
-                forget();
-              }}
-            />
-          ))}
-        </Group>
-      )}
+      <MissingFields
+        {...{ missing, constants }}
+        onChange={(field, value) => {
+          setConstant(field, value);
+          forget();
+        }}
+      />
       {twice !== undefined && <Text c="var(--mantine-color-error)">{words.twice(twice)}</Text>}
-      <Checkbox
-        label={words.add(finderNames(noun))}
-        checked={add}
-        onChange={(event) => {
-          setAdd(event.currentTarget.checked);
+      <AddsUnnamed
+        {...{ noun, add }}
+        onChange={(next) => {
+          setAdd(next);
           forget();
         }}
       />
@@ -98,17 +87,67 @@ export function ImportSteps({ source: file, noun, mapping: guess, onStart }: Imp
       </Group>
       {isBusy && <Progress value={(100 * done) / source.rows.length} aria-label={words.checking} />}
       {problem !== undefined && <Failure error={problem} />}
-      {results !== undefined && (
-        <>
-          <Results results={results} title={words.wouldDo} />
-          <Group>
-            <Button disabled={count === 0} onClick={start}>
-              {words.start(countText(count ?? 0))}
-            </Button>
-          </Group>
-        </>
-      )}
+      {results !== undefined && <Found results={results} onStart={start} />}
     </Stack>
+  );
+}
+
+interface FoundProps {
+  readonly results: readonly RowResult[];
+  onStart(): void;
+}
+
+function Found({ results, onStart }: FoundProps) {
+  const isToDo = ({ kind }: RowResult) => kind === 'created' || kind === 'changed';
+  const count = results.filter(isToDo).length;
+  return (
+    <>
+      <Results results={results} title={words.wouldDo} />
+      <Group>
+        <Button disabled={count === 0} onClick={onStart}>
+          {words.start(countText(count))}
+        </Button>
+      </Group>
+    </>
+  );
+}
+
+interface AddsUnnamedProps {
+  readonly noun: NounName;
+  readonly add: boolean;
+  onChange(add: boolean): void;
+}
+
+function AddsUnnamed({ noun, add, onChange }: AddsUnnamedProps) {
+  return (
+    <Checkbox
+      label={words.add(finderNames(noun))}
+      checked={add}
+      onChange={(event) => onChange(event.currentTarget.checked)}
+    />
+  );
+}
+
+interface MissingFieldsProps {
+  readonly missing: readonly string[];
+  readonly constants: Constants;
+  onChange(field: string, value: string): void;
+}
+
+function MissingFields({ missing, constants, onChange }: MissingFieldsProps) {
+  if (missing.length === 0) return null;
+  return (
+    <Group>
+      {missing.map((field) => (
+        <TextInput
+          key={field}
+          label={words.ofAllRows[field] ?? words.fields[field] ?? field}
+          value={constants[field] ?? ''}
+          w={{ base: '100%', xs: 260 }}
+          onChange={(event) => onChange(field, event.currentTarget.value)}
+        />
+      ))}
+    </Group>
   );
 }
 
