@@ -27,9 +27,15 @@ export interface PagesRead<Item> {
 
 const pageRows = 50;
 
+interface PagesOptions {
+  /** For what no event tells: the list is read again after so long. */
+  readonly againMs?: number;
+}
+
 export function usePages<Item>(
   queryKey: QueryKey,
   read: (page: PageWanted, options: CallOptions) => PromiseLike<PageRead<Item>>,
+  { againMs }: PagesOptions = {},
 ): PagesRead<Item> {
   const found = useInfiniteQuery({
     queryKey,
@@ -40,6 +46,7 @@ export function usePages<Item>(
     },
     getNextPageParam: ({ nextCursor }) => nextCursor,
     placeholderData: (before) => before,
+    refetchInterval: againMs ?? false,
   });
   const { data, isFetchingNextPage, fetchNextPage, refetch } = found;
   const rows = useMemo(() => data?.pages.flatMap((page) => page.data) ?? [], [data]);

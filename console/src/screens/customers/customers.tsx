@@ -6,6 +6,7 @@ import type { Customer, CustomersListQuery } from '@tallybook/client';
 import { useEffect, useState } from 'react';
 import { Ago } from '../../parts/ago.tsx';
 import { Failure } from '../../parts/failure.tsx';
+import { ListTable } from '../../parts/list-table.tsx';
 import { Loading } from '../../parts/loading.tsx';
 import { newRecord, RecordDrawer } from '../../parts/record-drawer.tsx';
 import { Screen } from '../../parts/screen.tsx';
@@ -138,22 +139,11 @@ function CustomerList({ address }: { readonly address: Address }) {
       {pages.error !== null && <Failure error={pages.error} onAgain={pages.again} />}
       {pages.error === null && pages.rows.length === 0 && <Text>{words.none}</Text>}
       {pages.rows.length > 0 && (
-        <div className="sideways">
-          <Table className="cards" verticalSpacing={6} aria-label={words.title}>
-            <Table.Thead>
-              <Table.Tr>
-                {Object.entries(columns).map(([name, label]) => (
-                  <Table.Th key={name}>{label}</Table.Th>
-                ))}
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {pages.rows.map((row) => (
-                <Row key={row.id} row={row} onOpen={() => address.set('open', row.id)} />
-              ))}
-            </Table.Tbody>
-          </Table>
-        </div>
+        <ListTable label={words.title} columns={columns}>
+          {pages.rows.map((row) => (
+            <Row key={row.id} row={row} onOpen={() => address.set('open', row.id)} />
+          ))}
+        </ListTable>
       )}
       <ShowMore pages={pages} />
     </>

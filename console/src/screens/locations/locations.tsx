@@ -5,6 +5,7 @@ import type { Location } from '@tallybook/client';
 import { useState } from 'react';
 import { Ago } from '../../parts/ago.tsx';
 import { Failure } from '../../parts/failure.tsx';
+import { ListTable } from '../../parts/list-table.tsx';
 import { Loading } from '../../parts/loading.tsx';
 import { newRecord, RecordDrawer } from '../../parts/record-drawer.tsx';
 import { Screen } from '../../parts/screen.tsx';
@@ -119,46 +120,35 @@ interface RowsProps {
 function Rows({ rows, onOpen }: RowsProps) {
   const { columns } = words;
   return (
-    <div className="sideways">
-      <Table className="cards" verticalSpacing={6} aria-label={words.title}>
-        <Table.Thead>
-          <Table.Tr>
-            {Object.entries(columns).map(([name, label]) => (
-              <Table.Th key={name}>{label}</Table.Th>
-            ))}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {rows.map((row) => (
-            <Table.Tr key={row.id}>
-              <Table.Td data-label={columns.name}>
-                <Anchor
-                  component="button"
-                  type="button"
-                  size="sm"
-                  fw={550}
-                  onClick={() => onOpen(row.id)}
-                >
-                  {row.name}
-                </Anchor>
-                {row.status === 'inactive' && (
-                  <Badge ml={8} size="sm" variant="light" color="gray">
-                    {words.statuses.inactive}
-                  </Badge>
-                )}
-              </Table.Td>
-              <Table.Td data-label={columns.code}>
-                {row.code === null ? null : <span className="code">{row.code}</span>}
-              </Table.Td>
-              <Table.Td data-label={columns.type}>{words.types[typeOf(row.type)]}</Table.Td>
-              <Table.Td data-label={columns.timezone}>{row.timezone.replaceAll('_', ' ')}</Table.Td>
-              <Table.Td data-label={columns.changed}>
-                <Ago time={row.updated_at} />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </div>
+    <ListTable label={words.title} columns={columns}>
+      {rows.map((row) => (
+        <Table.Tr key={row.id}>
+          <Table.Td data-label={columns.name}>
+            <Anchor
+              component="button"
+              type="button"
+              size="sm"
+              fw={550}
+              onClick={() => onOpen(row.id)}
+            >
+              {row.name}
+            </Anchor>
+            {row.status === 'inactive' && (
+              <Badge ml={8} size="sm" variant="light" color="gray">
+                {words.statuses.inactive}
+              </Badge>
+            )}
+          </Table.Td>
+          <Table.Td data-label={columns.code}>
+            {row.code === null ? null : <span className="code">{row.code}</span>}
+          </Table.Td>
+          <Table.Td data-label={columns.type}>{words.types[typeOf(row.type)]}</Table.Td>
+          <Table.Td data-label={columns.timezone}>{row.timezone.replaceAll('_', ' ')}</Table.Td>
+          <Table.Td data-label={columns.changed}>
+            <Ago time={row.updated_at} />
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </ListTable>
   );
 }

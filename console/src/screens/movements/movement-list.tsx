@@ -1,9 +1,10 @@
 // The rows of movements: what the feed tells appears on top, and each row can be opened.
 
-import { Badge, Table, Text } from '@mantine/core';
+import { Badge, Text } from '@mantine/core';
 import type { InventoryMovement, InventoryMovementsListQuery } from '@tallybook/client';
 import { useEffect, useRef } from 'react';
 import { Failure } from '../../parts/failure.tsx';
+import { ListTable } from '../../parts/list-table.tsx';
 import { Loading } from '../../parts/loading.tsx';
 import { ShowMore } from '../../parts/show-more.tsx';
 import { tb } from '../../service/client.ts';
@@ -47,27 +48,11 @@ interface MovementsProps {
 export function Movements({ rows, isFresh = () => false }: MovementsProps) {
   const { columns } = words;
   return (
-    <div className="sideways">
-      <Table className="cards" verticalSpacing={6} aria-label={words.title}>
-        <Table.Thead>
-          <Table.Tr>
-            {Object.entries(columns).map(([name, label]) => (
-              <Table.Th
-                key={name}
-                className={name === 'change' || name === 'after' ? 'quantity' : undefined}
-              >
-                {label}
-              </Table.Th>
-            ))}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {rows.map((movement) => (
-            <MovementRow key={movement.id} movement={movement} isFresh={isFresh(movement)} />
-          ))}
-        </Table.Tbody>
-      </Table>
-    </div>
+    <ListTable label={words.title} columns={columns} quantities={['change', 'after']}>
+      {rows.map((movement) => (
+        <MovementRow key={movement.id} movement={movement} isFresh={isFresh(movement)} />
+      ))}
+    </ListTable>
   );
 }
 

@@ -2,14 +2,16 @@
 
 import { Badge, Button, Group, Menu, Stack, Switch, Table, Text } from '@mantine/core';
 import type { Person } from '@tallybook/client';
-import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Ago } from '../../parts/ago.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { useGrantText } from '../../parts/granted-locations.tsx';
 import { Loading } from '../../parts/loading.tsx';
+import { ShowMore } from '../../parts/show-more.tsx';
 import { tb } from '../../service/client.ts';
 import { useMay, useMe } from '../../service/me.tsx';
+import { usePages } from '../../service/pages.ts';
 import { texts } from '../../texts.ts';
 import { ChangePerson } from './change-person.tsx';
 import { InvitationLink } from './invitation-link.tsx';
@@ -18,22 +20,15 @@ import { AskAgain, AskRevoke } from './person-questions.tsx';
 
 const words = texts.people;
 
+/** With room for those who left: they are hidden, not missing. */
+const pageRows = 100;
+
 type Action = 'change' | 'again' | 'revoke';
 
-function usePeople() {
-  return useInfiniteQuery({
-    queryKey: ['people'],
-    initialPageParam: undefined as string | undefined,
-    queryFn: async ({ pageParam: cursor, signal }) => {
-      const { data, nextCursor } = await tb.people.list({ limit: 100, cursor }, { signal });
-      return { data, nextCursor };
-    },
-    getNextPageParam: ({ nextCursor }) => nextCursor,
-  });
-}
-
 export function PeopleList() {
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = usePeople();
+  const pages = usePages(['people'], (page, options) =>
+    tb.people.list({ ...page, limit: pageRows }, options),
+  );
   const mayWrite = useMay('access.write');
   const queries = useQueryClient();
   const wasInviting = useIsInviting();
@@ -50,10 +45,9 @@ export function PeopleList() {
     if (hasLink) setInvited(person);
     void queries.invalidateQueries({ queryKey: ['people'] });
   };
-  if (error !== null) return <Failure error={error} onAgain={() => void refetch()} />;
-  if (data === undefined) return <Loading />;
-  const people = data.pages.flatMap((page) => page.data);
-  const shown = people.filter(({ status }) => showsAll || status !== 'revoked');
+  if (pages.error !== null) return <Failure error={pages.error} onAgain={pages.again} />;
+  if (pages.isPending) return <Loading />;
+  const shown = pages.rows.filter(({ status }) => showsAll || status !== 'revoked');
   return (
     <Stack gap="md">
       <Group justify="space-between">
@@ -65,11 +59,7 @@ export function PeopleList() {
         {mayWrite && <Button onClick={() => setOpen(true)}>{words.invite}</Button>}
       </Group>
       <PeopleTable people={shown} onAction={(person, action) => setChosen({ person, action })} />
-      {hasNextPage && (
-        <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-          {texts.more}
-        </Button>
-      )}
+      <ShowMore pages={pages} />
       {mayWrite && (isOpen || wasInviting) && (
         <InvitePerson onDone={(person) => onDone(person, true)} onClose={close} />
       )}

@@ -2,15 +2,17 @@
 
 import { Badge, Button, Group, Menu, Stack, Switch, Table, Text } from '@mantine/core';
 import type { Token } from '@tallybook/client';
-import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { momentText } from '../../format.ts';
 import { Ago } from '../../parts/ago.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { useGrantText } from '../../parts/granted-locations.tsx';
 import { Loading } from '../../parts/loading.tsx';
+import { ShowMore } from '../../parts/show-more.tsx';
 import { tb } from '../../service/client.ts';
 import { useMay } from '../../service/me.tsx';
+import { usePages } from '../../service/pages.ts';
 import { allScopes } from '../../service/roles.ts';
 import { texts } from '../../texts.ts';
 import { ChangeToken } from './change-token.tsx';
@@ -20,22 +22,15 @@ import { TokenText } from './token-text.tsx';
 
 const words = texts.tokens;
 
+/** With room for those who left: they are hidden, not missing. */
+const pageRows = 100;
+
 type Action = 'change' | 'revoke';
 
-function useTokens() {
-  return useInfiniteQuery({
-    queryKey: ['tokens'],
-    initialPageParam: undefined as string | undefined,
-    queryFn: async ({ pageParam: cursor, signal }) => {
-      const { data, nextCursor } = await tb.tokens.list({ limit: 100, cursor }, { signal });
-      return { data, nextCursor };
-    },
-    getNextPageParam: ({ nextCursor }) => nextCursor,
-  });
-}
-
 export function TokenList() {
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useTokens();
+  const pages = usePages(['tokens'], (page, options) =>
+    tb.tokens.list({ ...page, limit: pageRows }, options),
+  );
   const mayWrite = useMay('access.write');
   const queries = useQueryClient();
   const wasMaking = useIsMaking();
@@ -51,11 +46,9 @@ export function TokenList() {
     close();
     void queries.invalidateQueries({ queryKey: ['tokens'] });
   };
-  if (error !== null) return <Failure error={error} onAgain={() => void refetch()} />;
-  if (data === undefined) return <Loading />;
-  const shown = data.pages
-    .flatMap((page) => page.data)
-    .filter(({ status }) => showsAll || status === 'active');
+  if (pages.error !== null) return <Failure error={pages.error} onAgain={pages.again} />;
+  if (pages.isPending) return <Loading />;
+  const shown = pages.rows.filter(({ status }) => showsAll || status === 'active');
   const Chosen = chosen?.action === 'revoke' ? AskRevokeToken : ChangeToken;
   return (
     <Stack gap="md">
@@ -72,11 +65,7 @@ export function TokenList() {
       ) : (
         <TokenTable tokens={shown} onAction={(token, action) => setChosen({ token, action })} />
       )}
-      {hasNextPage && (
-        <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-          {texts.more}
-        </Button>
-      )}
+      <ShowMore pages={pages} />
       {mayWrite && (isOpen || wasMaking) && (
         <MakeToken
           onClose={close}

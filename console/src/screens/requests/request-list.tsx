@@ -5,6 +5,7 @@ import type { Operation, OperationsListQuery } from '@tallybook/client';
 import { Link } from 'react-router';
 import { Ago } from '../../parts/ago.tsx';
 import { Failure } from '../../parts/failure.tsx';
+import { ListTable } from '../../parts/list-table.tsx';
 import { Loading } from '../../parts/loading.tsx';
 import { ShowMore } from '../../parts/show-more.tsx';
 import type { Address } from '../../service/address.ts';
@@ -61,22 +62,11 @@ export function RequestList({ address }: { readonly address: Address }) {
 
 function Rows({ rows }: { readonly rows: readonly Operation[] }) {
   return (
-    <div className="sideways">
-      <Table className="cards" verticalSpacing={6} aria-label={words.list}>
-        <Table.Thead>
-          <Table.Tr>
-            {Object.entries(words.columns).map(([name, label]) => (
-              <Table.Th key={name}>{label}</Table.Th>
-            ))}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {rows.map((operation) => (
-            <Row key={operation.id} operation={operation} />
-          ))}
-        </Table.Tbody>
-      </Table>
-    </div>
+    <ListTable label={words.list} columns={words.columns}>
+      {rows.map((operation) => (
+        <Row key={operation.id} operation={operation} />
+      ))}
+    </ListTable>
   );
 }
 

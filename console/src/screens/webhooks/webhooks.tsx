@@ -2,13 +2,15 @@
 
 import { Button, Stack, Text } from '@mantine/core';
 import type { Webhook } from '@tallybook/client';
-import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/loading.tsx';
 import { Screen } from '../../parts/screen.tsx';
+import { ShowMore } from '../../parts/show-more.tsx';
 import { tb } from '../../service/client.ts';
 import { useMay } from '../../service/me.tsx';
+import { usePages } from '../../service/pages.ts';
 import { texts } from '../../texts.ts';
 import { Deliveries } from './deliveries.tsx';
 import { Redeliver } from './redeliver.tsx';
@@ -28,21 +30,10 @@ interface Chosen {
 /** Nothing tells the page how calls went. */
 const lookAgainMs = 10_000;
 
-function useWebhooks() {
-  return useInfiniteQuery({
-    queryKey: ['webhooks'],
-    initialPageParam: undefined as string | undefined,
-    refetchInterval: lookAgainMs,
-    queryFn: async ({ pageParam: cursor, signal }) => {
-      const { data, nextCursor } = await tb.webhooks.list({ limit: 50, cursor }, { signal });
-      return { data, nextCursor };
-    },
-    getNextPageParam: ({ nextCursor }) => nextCursor,
-  });
-}
-
 export function WebhooksScreen() {
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useWebhooks();
+  const pages = usePages(['webhooks'], (page, options) => tb.webhooks.list(page, options), {
+    againMs: lookAgainMs,
+  });
   const mayWrite = useMay('webhooks.write');
   const queries = useQueryClient();
   const wasMaking = useIsMaking();
@@ -57,16 +48,16 @@ export function WebhooksScreen() {
     setChosen(then === undefined ? undefined : { webhook, action: then });
     void queries.invalidateQueries({ queryKey: ['webhooks'] });
   };
-  const shown = data?.pages.flatMap((page) => page.data) ?? [];
+  const { rows: shown, error, isPending } = pages;
   return (
     <Screen
       title={words.title}
       hint={words.hint}
       actions={mayWrite && <Button onClick={() => setOpen(true)}>{words.make}</Button>}
     >
-      {error !== null && <Failure error={error} onAgain={() => void refetch()} />}
-      {data === undefined && error === null && <Loading />}
-      {data !== undefined && shown.length === 0 && <Text>{words.nothing}</Text>}
+      {error !== null && <Failure error={error} onAgain={pages.again} />}
+      {isPending && <Loading />}
+      {!isPending && error === null && shown.length === 0 && <Text>{words.nothing}</Text>}
       <Stack component="ul" gap="sm" p={0} m={0} style={{ listStyle: 'none' }}>
         {shown.map((webhook) => (
           <WebhookCard
@@ -76,11 +67,7 @@ export function WebhooksScreen() {
           />
         ))}
       </Stack>
-      {hasNextPage && (
-        <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-          {texts.more}
-        </Button>
-      )}
+      <ShowMore pages={pages} />
       {mayWrite && (isOpen || wasMaking) && (
         <MakeWebhook onDone={(webhook) => onDone(webhook, 'secret')} onClose={close} />
       )}
