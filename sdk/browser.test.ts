@@ -1,8 +1,7 @@
-// The client in a real browser: the one that CHROMIUM names, or one that is installed.
+// The client in a real browser.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,13 +11,12 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { browserFlags, browserPath } from '../test/kit/browser.ts';
 import { type Environment, startEnvironment } from '../test/kit/environment.ts';
-
-const installed = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
-const browser = process.env.CHROMIUM ?? installed.find((path) => existsSync(path));
 
 let service: Environment;
 let profile: string;
+let browser: string;
 let page: string;
 /** Whether the service answers. */
 let isOnline = false;
@@ -51,6 +49,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 
 beforeAll(async () => {
   service = await startEnvironment();
+  browser = await browserPath();
   profile = await mkdtemp(join(tmpdir(), 'tallybook-browser-'));
   const { outputFiles } = await build({
     entryPoints: [fileURLToPath(new URL('../test/kit/till-page.ts', import.meta.url))],
@@ -73,10 +72,9 @@ async function visit(words: Readonly<Record<string, string>>): Promise<unknown> 
   const report = new Promise<unknown>((resolve) => {
     heard = resolve;
   });
-  const flags = ['--headless=new', '--no-sandbox', '--disable-gpu', '--no-first-run'];
-  const more = ['--disable-dev-shm-usage', '--no-proxy-server', `--user-data-dir=${profile}`];
+  const flags = [...browserFlags, `--user-data-dir=${profile}`];
   // A process group of its own: the browser is many processes.
-  const child = spawn(browser ?? '', [...flags, ...more, url], { detached: true, stdio: 'ignore' });
+  const child = spawn(browser, [...flags, url], { detached: true, stdio: 'ignore' });
   const gone = once(child, 'exit').then(() => ({ error: 'the browser ended' }));
   try {
     return await Promise.race([report, gone]);
@@ -90,40 +88,32 @@ function kill({ pid, exitCode }: ChildProcess): void {
   if (pid !== undefined && exitCode === null) process.kill(-pid, 'SIGKILL');
 }
 
-test.runIf(browser !== undefined)(
-  'writes that a browser stored while nothing answered are done once after it was killed',
-  async () => {
-    const merchant = await service.given.merchant();
-    const { id, token } = await service.given.credential(merchant);
-    const location = await service.given.location(merchant);
-    const product = await service.given.product(merchant, { precision: 1 });
-    const sale = JSON.stringify({ location, product, count: 20 });
-    expect(await visit({ do: 'sell', token, sale })).toEqual({
-      stored: 20,
-      second: 'tallybook-outbox is used by another page.',
-    });
-    isOnline = true;
-    expect(await visit({ do: 'send', token })).toEqual({ waiting: 20, left: 0, credential: id });
-    const rows = await service.db.sql<{ quantity_after: string }>(
-      'select quantity_after from inventory_movements where product_id = $1 order by sequence',
-      [product],
-    );
-    const expected = Array.from({ length: 20 }, (_, n) => (n + 1) / 2);
-    expect(rows.map((row) => Number(row.quantity_after))).toEqual(expected);
-  },
-  120_000,
-);
+test('what a browser stored while nothing answered is done once after it was killed', async () => {
+  const merchant = await service.given.merchant();
+  const { id, token } = await service.given.credential(merchant);
+  const location = await service.given.location(merchant);
+  const product = await service.given.product(merchant, { precision: 1 });
+  const sale = JSON.stringify({ location, product, count: 20 });
+  expect(await visit({ do: 'sell', token, sale })).toEqual({
+    stored: 20,
+    second: 'tallybook-outbox is used by another page.',
+  });
+  isOnline = true;
+  expect(await visit({ do: 'send', token })).toEqual({ waiting: 20, left: 0, credential: id });
+  const rows = await service.db.sql<{ quantity_after: string }>(
+    'select quantity_after from inventory_movements where product_id = $1 order by sequence',
+    [product],
+  );
+  const expected = Array.from({ length: 20 }, (_, n) => (n + 1) / 2);
+  expect(rows.map((row) => Number(row.quantity_after))).toEqual(expected);
+}, 120_000);
 
-test.runIf(browser !== undefined)(
-  'a page of another origin reads nothing of the service, and is told why',
-  async () => {
-    const { token } = await service.given.credential(await service.given.merchant());
-    const other = service.api.origin;
-    const { code, message } = (await visit({ do: 'call', token, other })) as Record<string, string>;
-    expect(code).toBe('connection_lost');
-    expect(message).toMatch(
-      /^No answer came from http:.*; a page of http:\S+ may call its own origin only\)\.$/,
-    );
-  },
-  120_000,
-);
+test('a page of another origin reads nothing of the service, and is told why', async () => {
+  const { token } = await service.given.credential(await service.given.merchant());
+  const other = service.api.origin;
+  const { code, message } = (await visit({ do: 'call', token, other })) as Record<string, string>;
+  expect(code).toBe('connection_lost');
+  expect(message).toMatch(
+    /^No answer came from http:.*; a page of http:\S+ may call its own origin only\)\.$/,
+  );
+}, 120_000);

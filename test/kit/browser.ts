@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { type Browser, chromium } from 'playwright-core';
 
 /** Its own list would switch off the rules about origins, which tests are to prove. */
-const flags = [
+export const browserFlags = [
   '--no-sandbox',
   '--disable-gpu',
   '--disable-dev-shm-usage',
@@ -21,8 +21,12 @@ const flags = [
 ];
 
 export async function startBrowser(): Promise<Browser> {
-  const executablePath = process.env.CHROMIUM ?? (await packaged());
-  return chromium.launch({ executablePath, args: flags, chromiumSandbox: false });
+  const executablePath = await browserPath();
+  return chromium.launch({ executablePath, args: browserFlags, chromiumSandbox: false });
+}
+
+export async function browserPath(): Promise<string> {
+  return process.env.CHROMIUM ?? (await packaged());
 }
 
 /** Where it is unpacked, once for all runs of a user in this checkout: nobody else may start it. */

@@ -124,9 +124,9 @@ export class Console {
   }
 
   /** A browser of its own, with an empty storage. */
-  async open(path = '/', options: { readonly width?: number } = {}): Promise<Page> {
+  async open(path = '/'): Promise<Page> {
     const context = await this.#browser.newContext({
-      viewport: { width: options.width ?? 1400, height: 900 },
+      viewport: { width: 1400, height: 900 },
       locale: 'en-GB',
       timezoneId: 'Europe/Berlin',
       reducedMotion: 'reduce',
