@@ -71,7 +71,10 @@ function queryOf(query: Query = {}): string {
   return `?${words}`.replace(/^\?$/, '');
 }
 
-/** Not randomUUID: pages that came over http do not have it. */
+/**
+ * A key for a write that is kept before it is sent: 32 letters and digits at random.
+ * Not randomUUID: pages that came over http do not have it.
+ */
 export function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');

@@ -1,5 +1,6 @@
 // What the package exports.
 
+export { newKey } from './call.ts';
 export { Tallybook } from './client.ts';
 export type { ClientCredentials } from './client-credentials.ts';
 export * from './errors.ts';

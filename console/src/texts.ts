@@ -1,5 +1,6 @@
 // Every text that the page shows, in one place: a translation is another file like this one.
 
+import { scopeWords } from '../../src/oauth/consent/scope-words.ts';
 import { officeTexts } from './texts/office.ts';
 import { recordTexts } from './texts/records.ts';
 import { shopTexts } from './texts/shop.ts';
@@ -52,23 +53,7 @@ export const texts = {
     cashier: 'Cashier',
     viewer: 'Viewer',
   } as Readonly<Record<string, string>>,
-  /** What a scope lets somebody do. */
-  scopes: {
-    'customers.read': 'See customers',
-    'customers.write': 'Change customers',
-    'products.read': 'See products',
-    'products.write': 'Change products',
-    'locations.read': 'See locations',
-    'locations.write': 'Change locations',
-    'inventory.read': 'See stock',
-    'inventory.write': 'Change stock levels',
-    'operations.read': 'See requests and what became of them',
-    'events.read': 'Follow what happens',
-    'webhooks.read': 'See webhooks',
-    'webhooks.write': 'Change webhooks',
-    'access.read': 'See people and tokens',
-    'access.write': 'Invite people and make tokens',
-  },
+  scopes: scopeWords,
   rights: {
     title: 'You may not open this',
     missing: (right: string) => `It needs the right “${right}”`,

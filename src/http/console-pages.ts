@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { Problem } from '../core/problem.ts';
+import { notFoundOutside } from './server.ts';
 import type { Site } from './site.ts';
 
 const folder = new URL('../../dist/console/', import.meta.url);
@@ -66,8 +67,6 @@ function part(name: string): Site {
 
 /** Programs that ask for `/` by mistake are told so, in JSON. */
 function leadThere(accept = '') {
-  if (!accept.includes('text/html')) throw new Problem('not_found', { message: outside });
+  if (!accept.includes('text/html')) throw notFoundOutside();
   return { status: 303, type: 'text/plain', body: '', headers: { Location: '/console' } };
 }
-
-const outside = 'Nothing is here. The API begins at /api/v1, its documentation is at /docs.';

@@ -224,12 +224,15 @@ function takeOverRequests(
   });
   app.setNotFoundHandler((request, reply) => {
     const isOutside = !request.url.startsWith(`${apiPrefix}/`);
-    request.problem = new Problem('not_found', isOutside ? { message: outside } : {});
+    request.problem = isOutside ? notFoundOutside() : new Problem('not_found');
     return sendProblem(reply, request.problem);
   });
 }
 
 const outside = `Nothing is here. The API begins at ${apiPrefix}, its documentation is at /docs.`;
+
+/** Whoever asks outside of the version learns where it is. */
+export const notFoundOutside = () => new Problem('not_found', { message: outside });
 
 /** What is wrong with a message, whatever its route. */
 function messageProblem({ raw, routeOptions }: FastifyRequest): Error | undefined {

@@ -2,6 +2,7 @@
 // the key of the write it will become, so a reload, a closed lid or a second tab sends the same
 // write, and not another one.
 
+import { newKey } from '@tallybook/client';
 import { useCallback, useRef, useSyncExternalStore } from 'react';
 import { useMe } from './me.tsx';
 
@@ -26,12 +27,6 @@ export interface Draft<Value> extends Stored<Value> {
 }
 
 const prefix = 'tallybook';
-
-/** Not randomUUID: a page that came over http does not have it. */
-export function newKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-}
 
 const listeners = new Set<() => void>();
 

@@ -1,8 +1,8 @@
-// What a scope lets an application do, in the words of the console.
+// What a scope lets somebody do, in words: on the consent page, and all over the console.
 
 import type { Scope } from '../../core/principal.ts';
 
-export const scopeWords: Readonly<Record<Scope, string>> = {
+export const scopeWords = {
   'customers.read': 'See customers',
   'customers.write': 'Change customers',
   'products.read': 'See products',
@@ -17,4 +17,4 @@ export const scopeWords: Readonly<Record<Scope, string>> = {
   'webhooks.write': 'Change webhooks',
   'access.read': 'See people and tokens',
   'access.write': 'Invite people and make tokens',
-};
+} as const satisfies Readonly<Record<Scope, string>>;

@@ -13,11 +13,11 @@ import {
   TextInput,
   Title,
 } from '@mantine/core';
+import { newKey } from '@tallybook/client';
 import { useEffect, useRef, useState } from 'react';
 import { countText } from '../../format.ts';
 import { Failure } from '../../parts/failure.tsx';
 import { noteEnd, tb } from '../../service/client.ts';
-import { newKey } from '../../service/drafts.ts';
 import { texts } from '../../texts.ts';
 import { checkRows, planOf, type RowResult } from './check-rows.ts';
 import { fieldsOf, type Mapping, missingIn, type NounName, nounOf } from './columns.ts';
