@@ -10,11 +10,14 @@ import { clientByName } from './vitest.config.ts';
 
 const alone = [
   'test/chaos/chaos.prove.ts',
+  'test/failover.prove.ts',
   'test/failpoints/frozen.prove.ts',
   'test/failpoints/stall.prove.ts',
   'test/import-large.prove.ts',
+  'test/pooler.prove.ts',
   'test/wire/many-clients.prove.ts',
   'test/wire/patience.prove.ts',
+  'test/workers.prove.ts',
 ];
 
 const files = ['src', 'sdk', 'test'].flatMap((folder) =>

@@ -60,6 +60,16 @@ export function endOnSignal(ending: Ending): void {
   }
 }
 
+/** Ends what a run has started, however it ends. */
+export async function runToEnd(ending: Ending, run: () => Promise<void>): Promise<void> {
+  endOnSignal(ending);
+  try {
+    await run();
+  } finally {
+    await ending.end();
+  }
+}
+
 export async function temporaryDirectory(ending: Ending): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'tallybook-bench-'));
   ending.add(() => rm(directory, { recursive: true, force: true }));

@@ -18,7 +18,7 @@ import { familyProcessorMs, processorMs } from '../test/kit/usage.ts';
 import { adjustment, planOf } from './cases.ts';
 import { Load } from './load.ts';
 import { median } from './measure.ts';
-import { Ending, endOnSignal, startPostgres, startService, temporaryDirectory } from './servers.ts';
+import { Ending, runToEnd, startPostgres, startService, temporaryDirectory } from './servers.ts';
 
 const bars = { idleP99Ms: 250, perSecond: 500, writesShare: 0.9, hangingRatio: 2 };
 const rounds = 3;
@@ -277,10 +277,5 @@ async function main(): Promise<void> {
   console.log(`the machine at the end: load ${loadavg().map((each) => each.toFixed(1))}`);
 }
 
-endOnSignal(ending);
-try {
-  await main();
-} finally {
-  await ending.end();
-}
+await runToEnd(ending, main);
 process.exit(missed > 0 ? 1 : 0);

@@ -608,6 +608,23 @@ begin
   update audit_head set day = head.day, number = head.number, hash = head.hash;
 end $function$;
 
+create function expect_primary(latest integer)
+ returns integer
+ language plpgsql
+as $function$
+declare
+  timeline integer;
+begin
+  if not pg_is_in_recovery() then
+    timeline := ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer;
+    if timeline >= latest then
+      return timeline;
+    end if;
+  end if;
+  raise exception 'this server is a standby, or of a timeline before %', latest
+    using errcode = 'read_only_sql_transaction';
+end $function$;
+
 create function expect_rows(changed bigint, expected bigint)
  returns void
  language plpgsql

@@ -14,7 +14,8 @@ import { createMerchant } from '../src/access/operator/merchants.ts';
 import { checksum, mintToken } from '../src/access/token.ts';
 import { readConfig } from '../src/config.ts';
 import type { MerchantId } from '../src/core/principal.ts';
-import { type Running, start } from '../src/main.ts';
+import { start } from '../src/main.ts';
+import type { Running } from '../src/node/running.ts';
 
 const samplesPerKind = 20_000;
 /** The usual bound of dudect: beyond it there is a difference. */

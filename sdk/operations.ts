@@ -97,6 +97,8 @@ export interface Credential {
   id: string;
   /** What the token is. */
   kind: 'personal_access_token' | 'oauth_access_token';
+  /** Of a person; null of what a program calls with. */
+  role: 'owner' | 'keeper' | 'cashier' | 'viewer' | null;
   /** The merchant whose records the credential reaches. */
   merchant: {
     /** Its ID. */
@@ -853,6 +855,7 @@ export interface Operation {
     | 'people.invite_again'
     | 'tokens.create'
     | 'tokens.update'
+    | 'tokens.rotate'
     | (string & {});
   /** What became of it. Either is final. */
   status: 'succeeded' | 'rejected';
@@ -1138,7 +1141,8 @@ export interface Token {
   status: 'active' | 'ended' | 'revoked';
   /**
    * The token itself. Shown by the first answer alone: null in every other one, a replay
-   * among them. When that answer is lost, revoke the token and make another.
+   * among them. When that answer is lost, rotate the token, or revoke it and make
+   * another.
    */
   token: string | null;
   /** The last characters of the token. */
@@ -1501,6 +1505,8 @@ export interface ProductsUpsertBody {
 }
 
 export interface ProductsListQuery {
+  /** Only with one of these IDs. Repeat the parameter for each. */
+  id?: string | readonly string[] | undefined;
   /** Only with one of these SKUs. Repeat the parameter for each. */
   sku?: string | readonly string[] | undefined;
   /** The code printed on it, such as an EAN. Several products may share one. */
@@ -2007,6 +2013,7 @@ export interface OperationsListQuery {
     | 'people.invite_again'
     | 'tokens.create'
     | 'tokens.update'
+    | 'tokens.rotate'
     | undefined;
   /** Only with this status. */
   status?: 'succeeded' | 'rejected' | undefined;
@@ -2303,6 +2310,11 @@ export interface TokensUpdateBody {
   status?: 'revoked' | undefined;
 }
 
+export interface TokensRotateBody {
+  /** So long the old token stays valid; 0: it ends at once. */
+  overlap_hours?: number | null | undefined;
+}
+
 /** Each operation of the interface. */
 export interface Operations {
   readonly customers: {
@@ -2549,6 +2561,12 @@ export interface Operations {
     ): Promise<Result<Token, WriteMeta>>;
     /** Read a token */
     get(id: string, options?: CallOptions): Promise<Result<Token, Meta>>;
+    /** Make a new token for the same credential */
+    rotate(
+      id: string,
+      body?: TokensRotateBody,
+      options?: WriteOptions,
+    ): Promise<Result<Token, WriteMeta>>;
   };
   readonly status: {
     /** Ask what needs a person */
@@ -2587,6 +2605,7 @@ export interface Writes {
   'people.invite_again': Operations['people']['invite_again'];
   'tokens.create': Operations['tokens']['create'];
   'tokens.update': Operations['tokens']['update'];
+  'tokens.rotate': Operations['tokens']['rotate'];
 }
 
 /** LIST and ASK are GET with a query. Behind `?` is what a write needs. */
@@ -2645,6 +2664,7 @@ export const routes = {
   'tokens.list': 'LIST /tokens',
   'tokens.update': 'PATCH /tokens/{id}',
   'tokens.get': 'GET /tokens/{id}',
+  'tokens.rotate': 'POST /tokens/{id}/rotate',
   'status.get': 'GET /status',
   'credential.get': 'GET /credential',
 } as const;

@@ -8,7 +8,12 @@ import { Authenticator } from './access/authenticator.ts';
 import { accessEndpoints } from './access/endpoints.ts';
 import { LastUses } from './access/last-use.ts';
 import { operatorAt } from './access/operator/operator.ts';
-import { FailedAuthentications } from './access/rate/address.ts';
+import {
+  type AddressLimit,
+  addressLimitsBy,
+  type CountAddress,
+  countAddresses,
+} from './access/rate/address.ts';
 import { RateLimiter } from './access/rate/limiter.ts';
 import { batchEndpoints } from './batches/endpoints.ts';
 import { CursorSealer } from './contract/cursor.ts';
@@ -92,6 +97,10 @@ export interface ServiceOptions {
   readonly secret: string;
   /** What webhooks may call beside public addresses. */
   readonly webhookAllow?: readonly AllowedDestination[];
+  /** How many processes serve as one node and share its limits. */
+  readonly workers?: number;
+  /** Where what comes from an address is counted: here, unless workers share it. */
+  readonly countAddress?: CountAddress;
   /** How the daily backups are that this process takes; undefined: it takes none. */
   backups?(): BackupSight | undefined;
   onBatch?(type: string, writes: number, seconds: number): void;
@@ -119,6 +128,8 @@ export interface Service {
   sweep(onError: (error: unknown) => void): Sweep;
   /** Begins to call the receivers of webhooks, until what is returned is stopped. */
   deliver(watcher?: DeliveryOptions): Delivery;
+  /** What people may ask for from one address before anybody is known. */
+  readonly consents: AddressLimit;
   /** How people sign in. */
   readonly signIn: SignIn;
   /** The authorization server, made when it is first asked for. */
@@ -128,7 +139,8 @@ export interface Service {
 }
 
 export function createService(options: ServiceOptions): Service {
-  const { database } = options;
+  const { database, workers = 1 } = options;
+  const byAddress = addressLimitsBy(options.countAddress ?? countAddresses());
   const joint = new JointReads(database.readerOf);
   const readerOf = (merchant: string) => joint.readerOf(merchant);
   const watch = new Watch(database.readerOf, database.reader);
@@ -144,8 +156,8 @@ export function createService(options: ServiceOptions): Service {
     ...(options.onBatch === undefined ? {} : { onBatch: options.onBatch }),
   });
   const lastUses = new LastUses(database.globalWriter);
-  const limiter = new RateLimiter(database.leases);
-  const denials = new Denials(database.globalWriter);
+  const limiter = new RateLimiter(database.leases, { workers });
+  const denials = new Denials(database.globalWriter, { workers });
   const trials = webhookTrials(options, readerOf);
   const { sealer, destinations } = trials;
   const served = endpointsOf({
@@ -156,15 +168,15 @@ export function createService(options: ServiceOptions): Service {
   const perform = operatorWrites(database, dispatcher, served);
   return {
     endpoints: served,
-    dispatcher,
-    denials,
+    ...{ dispatcher, denials },
     api: {
       ...{ readerOf, limiter, dispatcher, watch },
       authenticator: new Authenticator(database.reserve, (credential) => lastUses.note(credential)),
-      failures: new FailedAuthentications(),
+      failures: byAddress.failures,
       cursors: new CursorSealer(options.secret),
     },
-    signIn: new SignIn(database.reserve, database.globalWriter),
+    consents: byAddress.consents,
+    signIn: new SignIn(database.reserve, database.globalWriter, byAddress.signIns),
     performAsOperator: recorded(database, perform),
     sweep: (onError) => sweepOf(database, perform, onError),
     deliver(watcher) {
@@ -176,15 +188,20 @@ export function createService(options: ServiceOptions): Service {
       ...database,
       secret: options.secret,
       writer: database.globalWriter,
+      pace: byAddress.applicationTokens,
     }),
     close: async () => {
       await trials.close();
       await limiter.close();
       await lastUses.close();
-      const unrecorded = await denials.close();
-      if (unrecorded > 0) options.onUnrecorded?.(unrecorded);
+      await closeDenials(denials, options);
     },
   };
+}
+
+async function closeDenials(denials: Denials, { onUnrecorded }: ServiceOptions): Promise<void> {
+  const unrecorded = await denials.close();
+  if (unrecorded > 0) onUnrecorded?.(unrecorded);
 }
 
 type OperatorWrites = (
@@ -242,7 +259,7 @@ function sweepOf(
 }
 
 function webhookTrials(
-  { database: { writer }, secret, webhookAllow = [] }: ServiceOptions,
+  { database: { writer }, secret, webhookAllow = [], workers = 1 }: ServiceOptions,
   readerOf: (merchant: string) => Reads,
 ): WebhookTrials {
   const sealer = new WebhookSecretSealer(secret);
@@ -251,6 +268,7 @@ function webhookTrials(
     sealer,
     destinations,
     sender: new SenderOnDemand(destinations),
+    atOnce: Math.ceil(limits.webhookTestsAtOnce / workers),
     writer,
     readerOf,
   });

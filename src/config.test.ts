@@ -1,6 +1,7 @@
 // What the configuration guarantees: where each setting comes from, and that a wrong one is refused
 // before anything has started.
 
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readConfig, settings, UsageError } from './config.ts';
@@ -77,7 +78,19 @@ describe('the other settings', () => {
       logLevel: settings.logLevel.default,
       logAddresses: true,
       metricsPort: undefined,
+      workers: 1,
     });
+  });
+
+  test('workers are a number, or as many as there are processors', () => {
+    expect(readConfig({ workers: '64' }, { TALLYBOOK_WORKERS: '2' }).workers).toBe(64);
+    expect(readConfig({}, { TALLYBOOK_WORKERS: '2' }).workers).toBe(2);
+    expect(readConfig({ workers: 'auto' }, {}).workers).toBe(availableParallelism());
+    for (const wrong of ['0', '-1', '1.5', 'x', '65', '1e1', '', 'Auto', ' 2']) {
+      expect(() => readConfig({ workers: wrong }, {}), wrong).toThrow(
+        new UsageError('--workers or TALLYBOOK_WORKERS must be a number from 1 to 64, or auto'),
+      );
+    }
   });
 
   test('come from the environment, and from the flag where there is one', () => {

@@ -2,9 +2,10 @@
 // and an empty variable counts as unset. Every setting is one entry of `settings`, from which the
 // operator's documentation is made. A wrong setting is refused before anything has started.
 
-import { isIP } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { type AllowedDestination, readDestination } from './core/destination.ts';
+import { entriesOf, isAddressRange, originIn, timeOfDay, wholeNumber } from './core/entries.ts';
 
 /** One setting, as the documentation lists it. */
 export interface Setting {
@@ -50,6 +51,12 @@ export const settings = {
     flag: '--tls-key',
     default: 'none',
     meaning: 'The key of that certificate (PEM). Both files are read again when they change.',
+  },
+  workers: {
+    variable: 'TALLYBOOK_WORKERS',
+    flag: '--workers',
+    default: '1',
+    meaning: 'How many processes serve as this node: a number, or auto for one per processor.',
   },
   publicUrl: {
     variable: 'TALLYBOOK_PUBLIC_URL',
@@ -127,6 +134,8 @@ export const settings = {
 
 export type SettingName = keyof typeof settings;
 
+const workersMax = 64;
+
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 export type LogLevel = (typeof logLevels)[number];
@@ -157,6 +166,8 @@ export interface Config {
   readonly storage: Storage;
   readonly host: string;
   readonly port: number;
+  /** Processes that serve; with one there is no other process. */
+  readonly workers: number;
   /** Undefined: HTTP. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   /** An origin without a slash at its end; undefined: the listening address. */
@@ -182,6 +193,7 @@ export interface Flags {
   readonly databaseUrl?: string | undefined;
   readonly host?: string | undefined;
   readonly port?: string | undefined;
+  readonly workers?: string | undefined;
   readonly tlsCert?: string | undefined;
   readonly tlsKey?: string | undefined;
   readonly backupDir?: string | undefined;
@@ -209,6 +221,7 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     storage: storageOf(flags, variable),
     host: flags.host ?? variable('host') ?? settings.host.default,
     port: portOf('port', port ?? settings.port.default),
+    workers: workersOf(flags.workers ?? variable('workers') ?? settings.workers.default),
     tls: tlsOf(flags.tlsCert ?? variable('tlsCert'), flags.tlsKey ?? variable('tlsKey')),
     publicUrl: publicUrl === undefined ? undefined : originOf(publicUrl),
     secret: variable('secret'),
@@ -303,9 +316,9 @@ function postgresUrl(name: SettingName, value: string): string {
 }
 
 function portOf(name: SettingName, value: string): number {
-  const port = /^[0-9]{1,5}$/.test(value) ? Number(value) : -1;
-  if (port < 0 || port > 65_535) throw wrong(name, 'a number from 0 to 65535');
-  return port;
+  const port = wholeNumber(value);
+  if (port >= 0 && port <= 65_535) return port;
+  throw wrong(name, 'a number from 0 to 65535');
 }
 
 function backupsOf(
@@ -319,14 +332,14 @@ function backupsOf(
     if (at === undefined && keep === undefined) return undefined;
     throw new UsageError(`${namesOf('backupDir')} is missing: without it there are no backups`);
   }
-  const time = /^([01][0-9]|2[0-3]):([0-5][0-9])$/.exec(at ?? settings.backupAt.default);
-  if (time === null) throw wrong('backupAt', 'a time of day such as 03:00');
-  const count = /^[1-9][0-9]{0,3}$/.test(keep ?? '') ? Number(keep) : undefined;
-  if (keep !== undefined && count === undefined) throw wrong('backupKeep', 'from 1 to 9999');
+  const time = timeOfDay(at ?? settings.backupAt.default);
+  if (time === undefined) throw wrong('backupAt', 'a time of day such as 03:00');
+  const count = wholeNumber(keep ?? settings.backupKeep.default);
+  if (!(count >= 1 && count <= 9_999)) throw wrong('backupKeep', 'from 1 to 9999');
   return {
     directory: resolve(directory),
-    at: { hour: Number(time[1]), minute: Number(time[2]) },
-    keep: count ?? Number(settings.backupKeep.default),
+    at: time,
+    keep: count,
   };
 }
 
@@ -338,13 +351,8 @@ function tlsOf(cert: string | undefined, key: string | undefined): Config['tls']
 }
 
 function originOf(value: string): string {
-  const url = URL.canParse(value) ? new URL(value) : undefined;
-  const isOrigin =
-    url !== undefined &&
-    (url.protocol === 'http:' || url.protocol === 'https:') &&
-    url.pathname === '/' &&
-    `${url.username}${url.search}${url.hash}` === '';
-  if (isOrigin) return url.origin;
+  const origin = originIn(value);
+  if (origin !== undefined) return origin;
   throw wrong('publicUrl', 'an origin such as https://books.example.com, without a path');
 }
 
@@ -364,17 +372,10 @@ function destinationsOf(value: string): AllowedDestination[] {
   });
 }
 
-function entriesOf(value: string): string[] {
-  const entries = value.split(',').map((entry) => entry.trim());
-  return entries.filter((entry) => entry !== '');
-}
-
-function isAddressRange(entry: string): boolean {
-  const [address = '', prefix, ...rest] = entry.split('/');
-  const family = isIP(address);
-  const longest = family === 4 ? 32 : 128;
-  if (family === 0 || rest.length > 0) return false;
-  return prefix === undefined || (/^[0-9]{1,3}$/.test(prefix) && Number(prefix) <= longest);
+function workersOf(value: string): number {
+  const count = value === 'auto' ? availableParallelism() : wholeNumber(value);
+  if (count >= 1 && count <= workersMax) return count;
+  throw wrong('workers', `a number from 1 to ${workersMax}, or auto`);
 }
 
 function logLevelOf(value: string): LogLevel {

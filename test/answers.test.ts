@@ -153,7 +153,7 @@ async function askForConsent(made: GivenApplication, token: string): Promise<voi
     'GET',
     `/oauth/authorize?client_id=${canary}`,
   );
-  await crawl.request('OAuth: no browser', 400, 'GET', `/oauth/consent/${canary}`);
+  await crawl.request('OAuth: no browser', 400, 'GET', `/console/consent/${canary}`);
   const browser = new Browser(service.origin);
   const decide = async (name: string, expected: number, fields: [string, string][]) => {
     let answer = await browser.submit(fields);
@@ -241,7 +241,7 @@ test('every route answers with what was wrong, and no failure admits a caller', 
 });
 
 /** The first answer to these shows what no other answer does. */
-const showsOnce = /^(people\.invite|people\.invite_again|tokens\.create): /;
+const showsOnce = /^(people\.invite|people\.invite_again|tokens\.(?:create|rotate)): /;
 
 describe('no answer', () => {
   test('has a header that it should not have, and each has those that it must', () => {
@@ -318,7 +318,7 @@ const always: Readonly<Record<string, RegExp>> = {
 const types = /^(?:application\/json|text\/html|text\/javascript); charset=utf-8$/;
 const forStatus: Readonly<Record<number, Readonly<Record<string, RegExp>>>> = {
   201: { location: /^\/api\/v1\/[a-z/]+\/[a-z]+_[0-9a-z]{26}$/ },
-  303: { location: /^\/oauth\/consent\/|^https?:/ },
+  303: { location: /^\/console\/consent\/|^https?:/ },
   401: { 'www-authenticate': /^(?:Bearer realm="tallybook"|Basic realm=)/ },
   405: { allow: /^[A-Z]+(?:, [A-Z]+)*$/ },
   429: { 'retry-after': /^[1-9]\d*$/ },
@@ -332,7 +332,8 @@ const allowed: Readonly<Record<string, RegExp>> = {
   'ratelimit-policy': /^"credential";q=\d+;w=60$/,
   'retry-after': /^[1-9]\d*$/,
   'www-authenticate': /^Bearer realm="tallybook", error="insufficient_scope", scope="[a-z.]+"$/,
-  'set-cookie': /^tallybook_\w+(?:\.sig)?=[^;]*;(?: path=\/oauth\/[^;]*;)(?: expires=[^;]+;)? /,
+  'set-cookie':
+    /^tallybook_\w+(?:\.sig)?=[^;]*; path=\/(?:oauth|console\/consent)\/[^;]*;(?: expires=.+;)? /,
 };
 
 function headerFault({ name, reply }: Found): string | undefined {

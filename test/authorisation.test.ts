@@ -84,7 +84,7 @@ const isNaming = (name: string) => /(^|_)id$|^(email|sku|barcode|code|q)$/.test(
 
 /** Where what is named has an ID that the service chose. */
 const isOfId = (place: string) =>
-  /[._](location|product|operation|request|credential)_id$/.test(place);
+  /^query\.id$|[._](location|product|operation|request|credential)_id$/.test(place);
 
 /** Every place of a request that can name something of a merchant. */
 function placesOf(contract: Contract): string[] {

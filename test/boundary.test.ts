@@ -261,7 +261,7 @@ test('an unexpected error ends the process, and its line quotes no values', asyn
   const dist = new URL('../dist/', import.meta.url).href;
   const script = `
     const { createLog, LogWriter } = await import('${dist}log.js');
-    const { endOnUnexpected } = await import('${dist}main.js');
+    const { endOnUnexpected } = await import('${dist}node/signals.js');
     endOnUnexpected(createLog('info', LogWriter.toStandardError()));
     const members = { severity: 'ERROR', code: '23514', detail: 'the row is (${canary})' };
     const refusal = Object.assign(new Error('${canary}'), members);

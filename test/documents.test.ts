@@ -198,7 +198,9 @@ class Reader {
       ${text.replace(/ --port \d+/, '')} --port ${servePort}`;
     const server = this.#spawn(script);
     this.#server = server.child;
-    await expect.poll(server.output, { message: text }).toMatch(/Tallybook is ready/);
+    // Beside other tests, several processes start one after the other.
+    const patience = { message: text, timeout: 90_000 };
+    await expect.poll(server.output, patience).toMatch(/Tallybook is ready/);
     return server.output();
   }
 

@@ -161,7 +161,7 @@ test.each(untaken)(
     const dist = new URL('../dist/', import.meta.url).href;
     const script = `
     const { createLog, LogWriter } = await import('${dist}log.js');
-    const { endOnUnexpected } = await import('${dist}main.js');
+    const { endOnUnexpected } = await import('${dist}node/signals.js');
     const log = createLog('info', LogWriter.toStandardError());
     endOnUnexpected(log);
     for (let line = 0; line < 2_000; line += 1) log.info({ line }, 'one of many');

@@ -2,8 +2,9 @@
 
 import { MantineProvider } from '@mantine/core';
 import { QueryClientProvider, useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { BrowserRouter, Route, Routes } from 'react-router';
-import { Notices } from './layout/notices.tsx';
+import { BackToConsent } from './back-to-consent.tsx';
 import { Shell } from './layout/shell.tsx';
 import { nonce } from './nonce.ts';
 import { Failure } from './parts/failure.tsx';
@@ -18,14 +19,18 @@ import { forgetAll, MeProvider } from './service/me.tsx';
 import { type Session, whoIsSignedIn } from './service/session.ts';
 import { theme, variables } from './theme.ts';
 
+interface GateProps {
+  signedIn?(session: Session): ReactNode;
+}
+
 /** What is shown to nobody in particular, or to who is signed in. */
-function Gate() {
+function Gate({ signedIn = (session) => <SignedIn session={session} /> }: GateProps) {
   const { data, error, refetch } = useQuery({
     queryKey: sessionKey,
     queryFn: knownSession,
     staleTime: 60_000,
   });
-  if (data?.session) return <SignedIn session={data.session} />;
+  if (data?.session) return signedIn(data.session);
   if (data !== undefined) return <SignInPage wasSignedIn={data.wasSignedIn} />;
   if (error !== null) return <Failure error={error} onAgain={() => void refetch()} />;
   return <Loading />;
@@ -77,12 +82,12 @@ export function App() {
       defaultColorScheme="auto"
       getStyleNonce={() => nonce}
     >
-      <Notices />
       <QueryClientProvider client={queries}>
         <Guarded>
           <BrowserRouter basename="/console">
             <Routes>
               <Route path="/invitation" element={<InvitationPage />} />
+              <Route path="/allow/:request" element={<Gate signedIn={() => <BackToConsent />} />} />
               <Route path="*" element={<Gate />} />
             </Routes>
           </BrowserRouter>

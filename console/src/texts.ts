@@ -73,6 +73,11 @@ export const texts = {
     line: (number: number) => `line ${number}`,
     more: (count: number) => `and ${count} more`,
   },
+  undo: {
+    button: 'Undo',
+    done: 'Undone. Movements shows both: what was done, and that it was taken back.',
+    note: (operation: string) => `Undoes ${operation}`,
+  },
   unsettled: {
     title: 'Not answered yet',
     words:
@@ -89,9 +94,18 @@ export const texts = {
     label: 'Show stock as of',
     show: 'Show',
     open: 'Look back',
+    yesterday: 'Yesterday evening',
+    lastMonth: 'End of last month',
+    lastYear: 'End of last year',
   },
   help: {
     title: 'Keyboard shortcuts',
+    moves: [
+      ['S', 'sale'],
+      ['R', 'receipt'],
+      ['T', 'transfer'],
+    ] as const,
+    move: { sale: 'Record a sale', receipt: 'Record a receipt', transfer: 'Record a transfer' },
     enter: 'Save what you typed',
     escape: 'Close, or leave as it was',
     scanner: 'A barcode scanner types into the search of the stock from anywhere on the page.',

@@ -839,6 +839,22 @@ begin
   end if;
 end $$;
 
+-- Behind a pooler the server may change between two transactions, and the one from before a
+-- failover may come back. Returns the timeline of this one, which each promotion raises.
+create function expect_primary(latest integer) returns integer language plpgsql as $$
+declare
+  timeline integer;
+begin
+  if not pg_is_in_recovery() then
+    timeline := ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer;
+    if timeline >= latest then
+      return timeline;
+    end if;
+  end if;
+  raise exception 'this server is a standby, or of a timeline before %', latest
+    using errcode = 'read_only_sql_transaction';
+end $$;
+
 -- What operators did and whom the service turned away. Each line is chained to the one before by
 -- its hash: an altered, removed or inserted line breaks the chain at that place. Lines are numbered
 -- by day (UTC).

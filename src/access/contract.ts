@@ -7,6 +7,7 @@ import type { IdPrefix } from '../core/id.ts';
 import { credentialKinds } from '../core/principal.ts';
 import { scopes } from '../resources.ts';
 import { credential } from './resource.ts';
+import { roles } from './roles.ts';
 
 const Named = (prefix: IdPrefix, description: string) =>
   Type.Object({ id: id(prefix, 'Its ID.'), name: Type.String() }, { description });
@@ -15,6 +16,7 @@ const Credential = Type.Object(
   {
     id: id('cred_', 'Stays the same when the token is rotated.'),
     kind: oneOf(credentialKinds, 'What the token is.'),
+    role: nullable(oneOf(roles, 'Of a person; null of what a program calls with.')),
     merchant: Named('mer_', 'The merchant whose records the credential reaches.'),
     application: nullable(Named('app_', 'The OAuth application that acts.')),
     scopes: Type.Array(oneOf(scopes, 'A scope.'), { description: 'What the credential may do.' }),

@@ -12,6 +12,7 @@ function presentCredential(principal: Principal): object {
   return {
     id: principal.credentialId,
     kind: principal.kind,
+    role: principal.role,
     merchant: { id: principal.merchant, name: principal.merchantName },
     application: principal.application,
     scopes: [...principal.scopes],

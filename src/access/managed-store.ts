@@ -53,7 +53,8 @@ const joined = `
   left join credentials approval
     on approval.merchant_id = c.merchant_id and approval.id = c.approval_id
   left join lateral (
-    select g.id, t.expires_at > now() and g.revoked_at is null as is_live
+    select g.id, t.expires_at > now() and g.revoked_at is null
+      and (g.invited_at is null or t.created_at >= g.invited_at) as is_live
     from credential_tokens t
     join credentials g on g.merchant_id = t.merchant_id and g.id = t.credential_id
     where t.token_hash = c.given_by and t.merchant_id = c.merchant_id limit 1) given on true
@@ -207,7 +208,11 @@ export interface ManagedChange extends ManagedRow {
   /** The token that is made with it. */
   readonly token: KeptToken | null;
   /** The end of its token is so long after it is saved; null: that stays. */
-  readonly life_days: number | null;
+  readonly life_seconds: number | null;
+  /** How long the tokens before it stay valid. */
+  readonly overlap_seconds?: number;
+  /** Their hashes, in hexadecimal. */
+  readonly live?: readonly string[];
 }
 
 const columns = `merchant_id text, id text, name text, name_key text, role text, scopes text[],
@@ -256,23 +261,71 @@ function recordOf(row: ManagedChange): object {
   };
 }
 
-/** The tokens that are made with credentials. */
-export function insertTokens(rows: readonly ManagedChange[]): SetStatement {
+/** Tokens that are made: of those of one credential that with the highest rank is the newest. */
+export function insertTokens(
+  rows: readonly (ManagedChange & { readonly rank?: number })[],
+): SetStatement {
   return {
     name: 'insert_managed_tokens',
     text: `
       insert into credential_tokens (token_hash, merchant_id, credential_id, last_four, created_at,
         expires_at)
-      select s.token_hash, s.merchant_id, s.id, s.last_four, j.moment,
-        j.moment + make_interval(days => s.life_days)
+      select s.token_hash, s.merchant_id, s.id, s.last_four,
+        j.moment + make_interval(secs => s.rank * 0.000001),
+        j.moment + make_interval(secs => s.life_seconds)
       from json_to_recordset($1) as s (merchant_id text, id text, token_hash bytea,
-        last_four text, life_days int)
+        last_four text, life_seconds float8, rank int)
       join journal j on j.merchant_id = s.merchant_id`,
-    records: rows.flatMap(({ id, token, life_days }) =>
+    records: rows.flatMap(({ id, token, life_seconds, rank = 0 }) =>
       token === null
         ? []
-        : [{ id, life_days, token_hash: hex(token.tokenHash), last_four: token.lastFour }],
+        : [{ id, life_seconds, rank, token_hash: hex(token.tokenHash), last_four: token.lastFour }],
     ),
+  };
+}
+
+export interface TokenOf {
+  readonly id: string;
+  readonly token_hash: string;
+  /** In seconds, from its beginning to its end. */
+  readonly life: number;
+  readonly is_newest: boolean;
+  readonly is_live: boolean;
+}
+
+/** The tokens that lead to the credentials that writes name, while they are locked. */
+export function readTokens(writes: readonly Write[]): SetStatement<TokenOf> {
+  return {
+    name: 'read_managed_tokens',
+    text: `
+      select t.merchant_id, t.credential_id as id, t.token_hash::text as token_hash,
+        extract(epoch from t.expires_at - t.created_at)::float8 as life,
+        t.created_at = max(t.created_at) over (
+          partition by t.merchant_id, t.credential_id) as is_newest,
+        t.expires_at > now() as is_live
+      from json_to_recordset($1) as a (merchant_id text, id text)
+      join credentials c on c.merchant_id = a.merchant_id and c.id = a.id
+        and c.role is null and c.application_id is null
+      join credential_tokens t on t.merchant_id = c.merchant_id and t.credential_id = c.id`,
+    records: writes.map(({ id }) => ({ id: lookupId(id) })),
+  };
+}
+
+/** Ends what other tokens replace, after the overlap at the latest. */
+export function endTokens(
+  records: readonly { id: string; token_hash: string; overlap_seconds: number }[],
+): SetStatement {
+  return {
+    name: 'end_tokens',
+    text: `
+      update credential_tokens t
+      set expires_at = least(t.expires_at, j.moment + make_interval(secs => s.overlap_seconds))
+      from json_to_recordset($1)
+        as s (merchant_id text, id text, token_hash bytea, overlap_seconds float8)
+      join journal j on j.merchant_id = s.merchant_id
+      where t.merchant_id = s.merchant_id and t.credential_id = s.id
+        and t.token_hash = s.token_hash`,
+    records,
   };
 }
 
@@ -281,13 +334,15 @@ export function updateEnds(rows: readonly ManagedChange[]): SetStatement {
   return {
     name: 'update_managed_ends',
     text: `
-      update credential_tokens t set expires_at = j.moment + make_interval(days => s.life_days)
-      from json_to_recordset($1) as s (merchant_id text, id text, life_days int)
+      update credential_tokens t set expires_at = j.moment + make_interval(secs => s.life_seconds)
+      from json_to_recordset($1) as s (merchant_id text, id text, life_seconds float8)
       join journal j on j.merchant_id = s.merchant_id
       where t.merchant_id = s.merchant_id and t.credential_id = s.id and t.token_hash = (
         select n.token_hash from credential_tokens n
         where n.merchant_id = s.merchant_id and n.credential_id = s.id
         order by n.created_at desc limit 1)`,
-    records: rows.flatMap(({ id, life_days }) => (life_days === null ? [] : [{ id, life_days }])),
+    records: rows.flatMap(({ id, life_seconds }) =>
+      life_seconds === null ? [] : [{ id, life_seconds }],
+    ),
   };
 }

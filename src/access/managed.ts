@@ -3,17 +3,21 @@
 // It is judged on locked rows: what was taken from him a moment ago he gives no more.
 
 import type { Decision, Done, Load, Refusal, Write } from '../contract/endpoint.ts';
+import { groupBy } from '../core/group-by.ts';
 import type { Principal } from '../core/principal.ts';
 import type { Detail, ProblemCode } from '../core/problem.ts';
 import type { SetStatement, Statement } from '../core/statement.ts';
 import { type AuditEntry, appendAudit } from './audit/store.ts';
 import {
+  endTokens,
   insertManaged,
   insertTokens,
   lockManaged,
   type ManagedChange,
   type ManagedRow,
+  readTokens,
   type Sight,
+  type TokenOf,
   updateEnds,
   updateManaged,
 } from './managed-store.ts';
@@ -22,7 +26,7 @@ import type { Locations } from './operator/credentials.ts';
 /** As it is read under its lock, or as a write of the same batch has left it. */
 export type HeldCredential = ManagedRow &
   Pick<ManagedChange, 'name_key'> &
-  Partial<Pick<ManagedChange, 'life_days'>>;
+  Partial<Pick<ManagedChange, 'life_seconds' | 'live'>>;
 
 /** The batch's own working copy. */
 export type Managed = Map<string, HeldCredential>;
@@ -39,6 +43,25 @@ export function loadManaged(
   };
 }
 
+/** With the tokens of each, which another one shall replace. */
+export function loadTokens(writes: readonly Write[]): Load<Managed> {
+  return {
+    statements: [...lockManaged(writes), readTokens(writes)],
+    state: ([, rows = [], tokens = []]) => {
+      const found = tokens as TokenOf[];
+      const ofId = groupBy(found, ({ id }) => id);
+      return new Map(
+        (rows as HeldCredential[]).map((row) => {
+          const own = ofId.get(row.id) ?? [];
+          const life_seconds = own.find((one) => one.is_newest)?.life ?? null;
+          const live = own.filter((one) => one.is_live).map((one) => one.token_hash);
+          return [row.id, { ...row, life_seconds, live }];
+        }),
+      );
+    },
+  };
+}
+
 export const savesNew = (changes: readonly ManagedChange[]): readonly SetStatement[] => [
   insertManaged(changes),
   insertTokens(changes),
@@ -47,7 +70,27 @@ export const savesNew = (changes: readonly ManagedChange[]): readonly SetStateme
 /** Of changes of one credential the last, which has in it what the others changed. */
 export function savesChanged(changes: readonly ManagedChange[]): readonly SetStatement[] {
   const last = [...new Map(changes.map((row) => [row.id, row])).values()];
-  return [updateManaged(last), updateEnds(last)];
+  return last.length === 0 ? [] : [updateManaged(last), updateEnds(last)];
+}
+
+/**
+ * Another token for each. Of several of one credential the last lasts, and each one before it ends
+ * with its overlap, as those that were there do.
+ */
+export function savesRotated(changes: readonly ManagedChange[]): readonly SetStatement[] {
+  const byId = groupBy(changes, ({ id }) => id);
+  const rotations = [...byId.values()].flatMap((own) =>
+    own.map((row, index) => {
+      const overlaps = own.slice(index + 1).map((next) => next.overlap_seconds ?? 0);
+      return { ...row, life_seconds: Math.min(row.life_seconds ?? 0, ...overlaps), rank: index };
+    }),
+  );
+  const ends = [...byId].flatMap(([id, own]) => {
+    const overlap_seconds = Math.min(...own.map((row) => row.overlap_seconds ?? 0));
+    return (own[0]?.live ?? []).map((token_hash) => ({ id, token_hash, overlap_seconds }));
+  });
+  const last = [...byId.values()].flatMap((own) => own.slice(-1));
+  return [updateManaged(last), endTokens(ends), insertTokens(rotations)];
 }
 
 /** Whether somebody may know of one: it is his own, or it is limited to locations that he has. */
@@ -162,6 +205,6 @@ export function auditOf<Body>(
 }
 
 /** A time that is so long after another one, both RFC 3339. */
-export function later(time: string, days: number, minutes = 0): string {
-  return new Date(Date.parse(time) + (days * 1_440 + minutes) * 60_000).toISOString();
+export function later(time: string, seconds: number): string {
+  return new Date(Date.parse(time) + seconds * 1_000).toISOString();
 }

@@ -13,6 +13,7 @@ export function principalOf(row: CredentialRow): Principal {
     credentialId: row.id,
     credentialName: row.name,
     kind: row.kind,
+    role: row.role,
     application: row.oauth?.application ?? null,
     scopes: scopesOf(row),
     tokenScopes: row.oauth?.token_scopes ?? null,

@@ -32,6 +32,7 @@ export interface CredentialRow extends Permissions {
   readonly id: string;
   readonly name: string;
   readonly kind: CredentialKind;
+  readonly role: string | null;
   readonly expires_at: string;
   readonly last_used_at: string | null;
   /** Whether its last use was so long ago that this one is worth noting. */
@@ -79,8 +80,8 @@ export function findCredentials(lookUps: readonly LookUpQuestion[]): Statement<C
 }
 
 const credentialColumns = `c.merchant_id, m.name as merchant_name, c.id, c.name, c.kind,
-    c.scopes, c.all_locations, c.location_ids, t.expires_at, c.last_used_at, c.requests_per_minute,
-    c.request_burst, m.requests_per_minute as merchant_requests_per_minute,
+    c.role, c.scopes, c.all_locations, c.location_ids, t.expires_at, c.last_used_at,
+    c.requests_per_minute, c.request_burst, m.requests_per_minute as merchant_requests_per_minute,
     m.request_burst as merchant_request_burst, c.application_id`;
 
 /** What is left of a session that was extended a while ago. */
@@ -137,7 +138,8 @@ const oauth = `case when c.application_id is not null then (
       and g.id = given.credential_id limit 1) giver on true
   where app.disabled_at is null and (c.approval_id is null
     or (approval.id is not null and approval.revoked_at is null and giver.id is not null
-      and giver.revoked_at is null and given.expires_at > now()))) end`;
+      and giver.revoked_at is null and given.expires_at > now()
+      and (giver.invited_at is null or given.created_at >= giver.invited_at)))) end`;
 
 /**
  * What the keys are bound to. Each is the first row from the key on, in the order of the index.

@@ -184,6 +184,7 @@ describe('a batch', () => {
         'people.invite_again',
         'tokens.create',
         'tokens.update',
+        'tokens.rotate',
       ].map((type): [unknown, [string, string][]] => [
         [one, { ...customer(), type }],
         [['operations.1.type', 'value_not_allowed']],

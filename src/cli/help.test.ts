@@ -152,8 +152,10 @@ describe('every example', () => {
       const endsSomething = (command: string) =>
         ['revoke', 'disable'].findIndex((word) => command.endsWith(word));
       const drawn = sampleOf((await commandsBelow('')).sort(), 8);
-      // What is restored was backed up.
-      const some = [...new Set([...(drawn.includes('restore') ? ['backup'] : []), ...drawn])];
+      // What is restored was backed up, and what is revoked was approved.
+      const before = { restore: 'backup', 'app revoke': 'app approve' };
+      const needed = Object.entries(before).filter(([command]) => drawn.includes(command));
+      const some = [...new Set([...needed.map(([, first]) => first), ...drawn])];
       for (const command of some.sort((a, b) => endsSomething(a) - endsSomething(b))) {
         const [, example = ''] = (await helpOf(command)).split('\nExample:\n  $ ');
         const line = example.replace(/\n {2}[^ ].*/s, '').trim();

@@ -1,11 +1,12 @@
 // `tallybook serve`: runs the service until a signal, and prints where it listens.
 // With --demo a new data directory gets a merchant to try things on. The log goes to stderr.
 
+import cluster from 'node:cluster';
 import { type Config, readConfig, type SettingName, settings } from '../config.ts';
 import { limits } from '../core/limits.ts';
 import type { Reader } from '../core/statement.ts';
 import type { Demo, InvitedOwner } from '../demo/demo.ts';
-import type { Running } from '../main.ts';
+import type { Running } from '../node/running.ts';
 import { programCalled, quoted } from './call.ts';
 import { type CommonFlags, define } from './command.ts';
 import type { DocumentedCommand } from './help.ts';
@@ -14,6 +15,7 @@ import { members, show } from './output.ts';
 interface ServeFlags extends CommonFlags {
   readonly host?: string;
   readonly port?: string;
+  readonly workers?: string;
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly backupDir?: string;
@@ -31,6 +33,10 @@ export function defineServe(program: DocumentedCommand): void {
   })
     .option('--host <host>', 'the address to listen on (default: 127.0.0.1)')
     .option('--port <port>', 'the port to listen on, 0 for a free one (default: 8080)')
+    .option(
+      '--workers <count>',
+      'how many processes serve, or auto: one per processor (default: 1)',
+    )
     .option('--tls-cert <file>', 'a certificate (PEM), to speak HTTPS; read again when it changes')
     .option('--tls-key <file>', 'the key of that certificate (PEM)')
     .option('--backup-dir <folder>', 'take a backup into it each day, restore it and verify it')
@@ -42,11 +48,15 @@ export function defineServe(program: DocumentedCommand): void {
 
 async function serve(flags: ServeFlags): Promise<void> {
   const config = readConfig(flags);
-  const { endOnUnexpected, runUntilSignal, start } = await import('../main.ts');
+  const { endOnUnexpected, runUntilSignal, stopAwake } = await import('../node/signals.ts');
   const { createLog, LogWriter } = await import('../log.ts');
   const writer = LogWriter.toStandardError();
   const log = createLog(config.logLevel, writer);
   endOnUnexpected(log);
+  if (cluster.isWorker) {
+    const { serveAsWorker } = await import('../node/worker.ts');
+    return serveAsWorker(config, log, () => writer.linesLost);
+  }
   const early = holdSignals(config);
   const linesLost = () => writer.linesLost;
   const { signal } = early;
@@ -57,17 +67,19 @@ async function serve(flags: ServeFlags): Promise<void> {
     const greeting = greetingOf(running, demo, owner);
     await show(flags, greeting, () => welcome(greeting, running, config));
   };
-  const starting = start(config, log, { linesLost, signal, beforeReady });
+  const options = { linesLost, writer, signal, beforeReady };
+  const starting = (await startOf(config))(config, log, options);
   const running = await starting.catch((error: unknown) => {
     early.release();
     if (early.signal.aborted) process.exit(0);
     throw error;
   });
   if (early.signal.aborted) {
-    await running.stop();
+    await stopAwake(running);
     return;
   }
   const stopped = runUntilSignal(running, log);
+  if (early.isToReplace()) process.kill(process.pid, 'SIGUSR2');
   // This comes last, because a signal without a handler is lost, and this process would run on.
   early.release();
   if (early.signal.aborted) process.kill(process.pid, 'SIGTERM');
@@ -76,12 +88,18 @@ async function serve(flags: ServeFlags): Promise<void> {
   process.exit(0);
 }
 
+/** With one process the main one serves, and there is no other. */
+async function startOf({ workers }: Config) {
+  if (workers === 1) return (await import('../main.ts')).start;
+  return (await import('../node/workers.ts')).startWorkers;
+}
+
 /**
  * A signal while the private server starts ends the process only when that server is stopped,
  * because it would be left running otherwise. Without a private server there is nothing to clean
  * up. A second signal waits for nothing.
  */
-function holdSignals({ storage }: Config): { readonly signal: AbortSignal; release(): void } {
+function holdSignals({ storage }: Config) {
   const interruption = new AbortController();
   let firstAt: number | undefined;
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -94,8 +112,14 @@ function holdSignals({ storage }: Config): { readonly signal: AbortSignal; relea
     interruption.abort();
   };
   for (const signal of signals) process.on(signal, onSignal);
+  // Without a listener it would end the process. It stays, beside what obeys it later.
+  let isToReplace = false;
+  process.on('SIGUSR2', () => {
+    isToReplace = true;
+  });
   return {
     signal: interruption.signal,
+    isToReplace: () => isToReplace,
     release: () => {
       for (const signal of signals) process.removeListener(signal, onSignal);
     },

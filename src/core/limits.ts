@@ -108,6 +108,8 @@ export const limits = {
    * between two requests instead may lose the second. Clients at work were met so 8 times in 3,000.
    */
   noticeTime: 100,
+  /** The same for one that another takes the place of: whoever sends something every 3 s is met. */
+  replacedNoticeTime: 3_000,
   /** At the end: for notes to be written, when draining has taken all its time. */
   lastNotesTimeout: 500,
   /** At the end: for connections to the database to close. */
@@ -243,6 +245,9 @@ export const limits = {
 
   tokenDaysDefault: 90,
   tokenDaysMax: 366,
+  /** As with commands: a day to bring the new token to where the old one is. */
+  overlapHoursDefault: 24,
+  overlapHoursMax: 720,
   /** Time to replace a token, with a week away in it. */
   needsDays: 14,
   /** A list of what to do that is longer is not read. */

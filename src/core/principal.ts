@@ -26,6 +26,8 @@ export interface Principal {
   readonly credentialId: string;
   readonly credentialName: string;
   readonly kind: CredentialKind;
+  /** Of a person; null of whatever a program calls with. */
+  readonly role: string | null;
   readonly application: { readonly id: string; readonly name: string } | null;
   readonly scopes: ReadonlySet<string>;
   /** What its token was limited to; null: all that its credential may. */

@@ -9,9 +9,7 @@ import pg from 'pg';
 import { limits } from '../core/limits.ts';
 import {
   type Connection,
-  commit,
   DatabaseFailure,
-  planAnew,
   type Reader,
   type Result,
   type Statement,
@@ -19,6 +17,18 @@ import {
 } from '../core/statement.ts';
 import { databaseFailure, isSilence } from './failure.ts';
 import { FairReads } from './fair-reads.ts';
+import {
+  greetedBy,
+  inSharedSession,
+  isLostName,
+  leavesOpen,
+  type Pooling,
+  plannedAnew,
+  Sharing,
+  standAlone,
+  timelineIn,
+} from './pooler.ts';
+import { askOnce, lookAtServer, Primary, type Seen } from './primary.ts';
 import { typeParsers } from './types.ts';
 
 /** What the service holds of its database. */
@@ -45,13 +55,19 @@ export interface Database {
   usage(): { readonly total: number; readonly idle: number; readonly waiting: number };
   /** How many connections this may open. */
   readonly connectionsMax: number;
+  /** Says what was found before the server. Without it, names are not used behind a pooler. */
+  setPooling(pooling: Pooling): void;
   close(): Promise<void>;
 }
 
 export interface ConnectOptions {
   readonly url: string;
   readonly writers: number;
+  /** Connections to read by. */
+  readonly reads?: number;
   readonly onError?: (failure: DatabaseFailure) => void;
+  /** What an operator should know of the way to the server, found out while it is used. */
+  readonly onNotice?: (text: string) => void;
   /** How long to wait for a connection, in milliseconds: by default as long as a request may. */
   readonly acquireTimeout?: number;
 }
@@ -62,11 +78,21 @@ const globalConnections = 2;
 /** A merchant alone gets two of these to read by. */
 const deliveryReadConnections = 3;
 
+/** What a service opens; of workers that are one node, one opens those of deliveries. */
+export const connectionsOf = (reads: number) => ({
+  each: reads + reserveConnections + limits.writeWorkers + 1 + globalConnections,
+  deliveries: deliveryReadConnections + 1,
+});
+
 export function connectDatabase(options: ConnectOptions): Database {
-  const health = new ConnectionHealth(options.onError ?? (() => undefined));
+  const health = new ConnectionHealth(
+    options.onError ?? (() => undefined),
+    new Sharing(options.onNotice ?? (() => undefined)),
+  );
   const openPool = (max: number) => poolOf(options, max, health);
-  const reads = openPool(readConnections);
-  const fair = new FairReads(poolReader(reads, health), readConnections);
+  const { reads: readsMax = readConnections } = options;
+  const reads = openPool(readsMax);
+  const fair = new FairReads(poolReader(reads, health), readsMax);
   const reserve = openPool(reserveConnections);
   const writes = openPool(options.writers);
   const leases = openPool(1);
@@ -95,6 +121,7 @@ export function connectDatabase(options: ConnectOptions): Database {
       waiting: fair.waiting + reserve.waitingCount,
     }),
     connectionsMax: sum((pool) => pool.options.max),
+    setPooling: (pooling) => health.sharing.set(pooling),
     close: async () => {
       // A connection to a server that does not answer never closes.
       const late = sleep(limits.closeTimeout, undefined, { ref: false });
@@ -109,12 +136,20 @@ export function connectDatabase(options: ConnectOptions): Database {
  * an answer since then are not used any more. Otherwise each of them costs a request 4 s and a 503.
  */
 class ConnectionHealth {
-  readonly report: (failure: DatabaseFailure) => void;
+  readonly sharing: Sharing;
+  readonly primary = new Primary();
+  readonly #report: (failure: DatabaseFailure) => void;
   readonly #answeredAt = new WeakMap<pg.ClientBase, number>();
   #silentAt = 0;
 
-  constructor(report: (failure: DatabaseFailure) => void) {
-    this.report = report;
+  constructor(report: (failure: DatabaseFailure) => void, sharing: Sharing) {
+    this.#report = report;
+    this.sharing = sharing;
+  }
+
+  report(failure: DatabaseFailure): void {
+    if (failure.kind === 'lost') this.primary.noteLoss();
+    this.#report(failure);
   }
 
   noteAnswer(client: pg.ClientBase): void {
@@ -126,6 +161,7 @@ class ConnectionHealth {
   }
 
   isTrusted(client: pg.ClientBase): boolean {
+    if (this.primary.isOver(client)) return false;
     return (this.#answeredAt.get(client) ?? 0) >= this.#silentAt;
   }
 }
@@ -146,6 +182,9 @@ function poolOf(
     idleTimeoutMillis: 0,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
+    verify: (client: pg.PoolClient, done: (error?: Error) => void) => {
+      look(client, health, acquireTimeout).then(() => done(), done);
+    },
   };
   const pool = new pg.Pool(config);
   pool.on('connect', (client) => {
@@ -157,6 +196,19 @@ function poolOf(
   return pool;
 }
 
+/** Once for each connection, before it is used. */
+async function look(
+  client: pg.PoolClient,
+  { sharing, primary }: ConnectionHealth,
+  timeout: number,
+): Promise<void> {
+  const { rows } = await askOnce<Seen>(client, lookAtServer, timeout);
+  const [seen] = rows;
+  if (seen === undefined) throw new Error('the server said nothing of itself');
+  if (seen.pid !== greetedBy(client)) sharing.notePooler(client);
+  await primary.admit(client, seen, timeout);
+}
+
 function poolReader(pool: pg.Pool, health: ConnectionHealth): Reader {
   return {
     async query<Row>(statement: Statement<Row>): Promise<Row[]> {
@@ -166,7 +218,7 @@ function poolReader(pool: pg.Pool, health: ConnectionHealth): Reader {
       const connection = await acquire(pool, health);
       try {
         const isPlannedAnew = statement.name === '';
-        const sent = isPlannedAnew ? [beginRead, planAnew, statement, commit] : [statement];
+        const sent = isPlannedAnew ? plannedAnew(statement) : [statement];
         const results = await connection.send(sent, limits.connectionSilenceTimeout);
         connection.release();
         return (results[isPlannedAnew ? 2 : 0]?.rows ?? []) as Row[];
@@ -177,8 +229,6 @@ function poolReader(pool: pg.Pool, health: ConnectionHealth): Reader {
     },
   };
 }
-
-const beginRead: Statement = { name: 'begin_read', text: 'begin read only', values: [] };
 
 function poolWriter(pool: pg.Pool, health: ConnectionHealth): Writer {
   return { connect: () => acquire(pool, health) };
@@ -210,38 +260,71 @@ async function acquire(pool: pg.Pool, health: ConnectionHealth): Promise<PooledC
 }
 
 function pooledConnection(client: pg.PoolClient, health: ConnectionHealth): PooledConnection {
+  const { sharing, primary } = health;
   let isOurs = true;
+  let isOpen = false;
   const end = (destroy: boolean) => {
     if (isOurs) client.release(destroy);
     isOurs = false;
   };
+  const sendOnce = async (statements: readonly Statement[], timeout: number) => {
+    if (!sharing.isShared(client)) return exchange(client, statements, timeout, health);
+    const { sent, before } = inSharedSession(statements, isOpen, primary.latest);
+    const results = await exchange(client, sent, timeout, health);
+    primary.noteTimeline(timelineIn(results));
+    return results.slice(before, before + statements.length);
+  };
   return {
     async send(statements, timeout = timeoutFor(statements)): Promise<readonly Result[]> {
-      // A connection that was dropped without a close never answers. In pipeline mode the driver
-      // closes the socket only when a query's own time-out ends: ending the client never returns.
-      const last = statements.length - 1;
-      const sent = statements.map(({ name, text, values }, index) =>
-        client.query({
-          name,
-          text,
-          values: values as unknown[],
-          ...(index === last ? { query_timeout: timeout } : {}),
-        }),
-      );
-      // All are awaited, so that no statement of a failed transaction is still running.
-      const settled = await Promise.allSettled(sent);
-      const failures = settled.filter((result) => result.status === 'rejected');
-      if (failures.some(({ reason }) => isSilence(reason))) health.noteSilence();
-      else health.noteAnswer(client);
-      const [failed] = failures;
-      if (failed !== undefined) {
-        const failure = databaseFailure(failed.reason);
-        health.report(failure);
-        throw failure;
+      const wasOpen = isOpen;
+      try {
+        return await sendOnce(statements, timeout);
+      } catch (error) {
+        const isRepeatable = isLostName((error as DatabaseFailure).sqlstate);
+        if (!isRepeatable || !standAlone(statements, wasOpen)) throw error;
+        // A transaction stays open when it is COMMIT that was not found.
+        await exchange(client, [rollback], timeout, health);
+        return await sendOnce(statements, timeout);
+      } finally {
+        isOpen = leavesOpen(statements, wasOpen);
       }
-      return settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
     },
     release: () => end(false),
     destroy: () => end(true),
   };
+}
+
+const rollback: Statement = { name: '', text: 'rollback', values: [] };
+
+/** @throws DatabaseFailure: the first, when all have been answered. */
+async function exchange(
+  client: pg.PoolClient,
+  statements: readonly Statement[],
+  timeout: number,
+  health: ConnectionHealth,
+): Promise<readonly Result[]> {
+  // A connection that was dropped without a close never answers. In pipeline mode the driver
+  // closes the socket only when a query's own time-out ends: ending the client never returns.
+  const last = statements.length - 1;
+  const sent = statements.map(({ name, text, values }, index) =>
+    client.query({
+      name: health.sharing.hasNames ? name : '',
+      text,
+      values: values as unknown[],
+      ...(index === last ? { query_timeout: timeout } : {}),
+    }),
+  );
+  // All are awaited, so that no statement of a failed transaction is still running.
+  const settled = await Promise.allSettled(sent);
+  const failures = settled.filter((result) => result.status === 'rejected');
+  if (failures.some(({ reason }) => isSilence(reason))) health.noteSilence();
+  else health.noteAnswer(client);
+  const [failed] = failures;
+  if (failed !== undefined) {
+    const failure = databaseFailure(failed.reason);
+    health.report(failure);
+    if (isLostName(failure.sqlstate)) health.sharing.loseNames();
+    throw failure;
+  }
+  return settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
 }

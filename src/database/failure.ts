@@ -3,6 +3,7 @@
 
 import pg from 'pg';
 import { DatabaseFailure, type FailureKind } from '../core/statement.ts';
+import { NotPrimary } from './primary.ts';
 
 const uniqueViolation = '23505';
 
@@ -10,6 +11,8 @@ const uniqueViolation = '23505';
 const kinds: Readonly<Record<string, FailureKind>> = {
   '40001': 'conflict', // serialization_failure
   '40P01': 'conflict', // deadlock_detected
+  '42P05': 'conflict', // a pooler mixed up the names of statements: from now on they have none
+  '26000': 'conflict', // the same
   [uniqueViolation]: 'conflict', // what `load` read was stale
   '55P03': 'timeout', // lock_not_available
   '57014': 'timeout', // query_canceled by statement_timeout
@@ -55,6 +58,7 @@ export function databaseFailure(error: unknown): DatabaseFailure {
     return new DatabaseFailure(kind, code, error);
   }
   const isAway =
+    error instanceof NotPrimary ||
     (code !== undefined && unreachable.has(code)) ||
     (error instanceof Error && error.message.startsWith('timeout exceeded when trying to connect'));
   return new DatabaseFailure(isAway ? 'away' : 'lost', undefined, error);

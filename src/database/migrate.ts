@@ -48,10 +48,10 @@ const patience = 15 * 60_000;
  */
 export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   const migrations = await readMigrations();
-  return asOwner(options, async (client) => {
-    const serviceIsOwner = await ensureServiceRole(client, options.service);
-    const applied = await applyMissing(client, migrations, migrations, options);
-    if (!serviceIsOwner) await grantRights(client, options.service);
+  return asOwner(options, async (client, begin) => {
+    const serviceIsOwner = await ensureServiceRole(client, options.service, begin);
+    const applied = await applyMissing(client, migrations, migrations, { ...options, begin });
+    if (!serviceIsOwner) await grantRights(client, options.service, begin);
     return { applied, version: migrations.length, serviceIsOwner };
   });
 }
@@ -62,14 +62,15 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
  */
 export async function migrateThrough(owner: string, version: number): Promise<void> {
   const migrations = await readMigrations();
-  await asOwner({ owner }, async (client) => {
-    await applyMissing(client, migrations.slice(0, version), migrations, {});
+  await asOwner({ owner }, async (client, begin) => {
+    await applyMissing(client, migrations.slice(0, version), migrations, { begin });
   });
 }
 
+/** @param work given what each of its transactions begins with. */
 async function asOwner<Result>(
   { owner, schema = 'public' }: Pick<MigrateOptions, 'owner' | 'schema'>,
-  work: (client: pg.Client) => Promise<Result>,
+  work: (client: pg.Client, begin: string) => Promise<Result>,
 ): Promise<Result> {
   const client = new pg.Client({
     connectionString: owner,
@@ -79,20 +80,23 @@ async function asOwner<Result>(
   client.on('error', () => undefined);
   await client.connect();
   try {
-    // The owner may be the service's role as well, with its settings.
-    await client.query(`set timezone = 'UTC'; set lock_timeout = '60s'; set statement_timeout = 0;
-      set search_path = ${pg.escapeIdentifier(schema)}, pg_temp;
-      set default_transaction_read_only = off`);
-    await createHistory(client, schema);
-    return await work(client);
+    const begin = beginIn(schema);
+    await createHistory(client, schema, begin);
+    return await work(client, begin);
   } finally {
     await client.end();
   }
 }
 
+/** The owner may be the service's role, with its settings, and a pooler may be before it. */
+const beginIn = (schema: string) => `begin read write;
+  set local timezone = 'UTC'; set local lock_timeout = '60s'; set local statement_timeout = 0;
+  set local search_path = ${pg.escapeIdentifier(schema)}, pg_temp`;
+
 /** Row 0 is the lock. It also names the migration in progress and counts its steps so far. */
-async function createHistory(client: pg.Client, schema: string): Promise<void> {
+async function createHistory(client: pg.Client, schema: string, begin: string): Promise<void> {
   try {
+    await client.query(begin);
     if (schema !== 'public') {
       await client.query(`create schema if not exists ${pg.escapeIdentifier(schema)}`);
     }
@@ -105,11 +109,13 @@ async function createHistory(client: pg.Client, schema: string): Promise<void> {
         applied_at timestamptz not null default now()
       );
       insert into schema_migrations (number, name, checksum, steps) values (0, '', '', 0)
-        on conflict do nothing`);
+        on conflict do nothing;
+      commit`);
   } catch (error) {
+    await client.query('rollback');
     // "if not exists" is not safe against another process at the same instant; the second look is.
     if (!['23505', '42P07', '42710', '42P06'].includes(codeOf(error))) throw error;
-    await createHistory(client, schema);
+    await createHistory(client, schema, begin);
   }
 }
 
@@ -117,7 +123,7 @@ async function applyMissing(
   client: pg.Client,
   wanted: readonly Migration[],
   known: readonly Migration[],
-  options: Pick<MigrateOptions, 'auditLine' | 'onBlocked'>,
+  options: Pick<MigrateOptions, 'auditLine' | 'onBlocked'> & { readonly begin: string },
 ): Promise<string[]> {
   const applied: string[] = [];
   for (const migration of wanted) {
@@ -165,11 +171,11 @@ async function applyStep(
   client: pg.Client,
   migration: Migration,
   known: readonly Migration[],
-  { auditLine }: Pick<MigrateOptions, 'auditLine'>,
+  { auditLine, begin }: Pick<MigrateOptions, 'auditLine'> & { readonly begin: string },
 ): Promise<Step> {
   const { number, name, checksum, steps } = migration;
   try {
-    await client.query('begin; select from schema_migrations where number = 0 for update');
+    await client.query(`${begin}; select from schema_migrations where number = 0 for update`);
     const { rows } = await client.query<{ name: string; checksum: string; steps: number }>(
       'select name, checksum, steps from schema_migrations where number >= 0 order by number',
     );

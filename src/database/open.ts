@@ -16,7 +16,9 @@ import {
 } from './find.ts';
 import { migrate, requireKnown } from './migrate.ts';
 import { readMigrations } from './migrations.ts';
-import { assertDurable, assertSafe, clockFault, whyNotReady } from './safety.ts';
+import { findPooling, poolingNotice } from './pooler.ts';
+import { NotPrimary } from './primary.ts';
+import { assertDurable, assertSafe, clockFault, standbyNotice, whyNotReady } from './safety.ts';
 
 export interface Log {
   info(event: Record<string, unknown>, message: string): void;
@@ -40,6 +42,7 @@ interface PrivateServerOptions {
   readonly binDirectory: string | undefined;
   readonly mustExist: boolean | undefined;
   readonly signal: AbortSignal | undefined;
+  readonly settings?: Readonly<Record<string, string>>;
   readonly log: (event: Record<string, unknown>, message: string) => void;
 }
 
@@ -47,11 +50,15 @@ export interface OpenOptions {
   /** Starts the server of a data directory, or joins the one that runs there. */
   readonly startPrivateServer: (options: PrivateServerOptions) => Promise<PrivateServer>;
   /**
-   * A `service` waits for its database without limit, migrates it and needs a secret. A `migration`
-   * migrates. A `command` migrates only a private server whose schema is not up to
-   * date.
+   * A `service` waits for its database without limit, migrates it and needs a secret. A `worker`
+   * serves a database that its node has made ready. A `migration` migrates. A `command` migrates
+   * only a private server whose schema is not up to date.
    */
-  readonly purpose?: 'service' | 'migration' | 'command';
+  readonly purpose?: 'service' | 'worker' | 'migration' | 'command';
+  /** Connections to read by; otherwise as many as one process needs. */
+  readonly reads?: number;
+  /** How many a private server has room for, if these are more than usual. */
+  readonly connections?: number;
   /** Refuse a data directory without a database instead of making one: it was mistyped. */
   readonly mustExist?: boolean;
   /** Ends the waiting. */
@@ -72,6 +79,8 @@ export interface FillTarget {
 
 export interface Store {
   readonly database: Database;
+  /** As the role of the service. */
+  readonly serviceUrl: string;
   /** Keys for cursors. */
   readonly secret: string;
   /**
@@ -88,13 +97,22 @@ export interface Store {
    * logged once.
    */
   isCurrent(): Promise<boolean>;
+  /** Closes the connections; the private server goes on. */
+  release(): Promise<void>;
   /** Closes the connections, then stops the private server if nobody else uses it. */
   close(): Promise<void>;
   /** Tells the private server to end unless others use it; waits for nothing. */
   abandon(): Promise<void>;
 }
 
+const isServing = (purpose: OpenOptions['purpose']) =>
+  purpose === 'service' || purpose === 'worker';
+
 const commandPatience = 10_000;
+
+/** What a private server has room for unless it is told otherwise, beside those of commands. */
+const usualConnections = 85;
+const otherConnections = 15;
 
 /**
  * @throws UsageError when the configuration lacks something; Error when the database cannot be
@@ -104,20 +122,28 @@ export async function openStore(config: Config, log: Log, options: OpenOptions):
   requireSecret(config, log, options);
   const server = await reachServer(config.storage, log, options);
   const database = connect(server.service.url, log, options);
+  let released: Promise<void> | undefined;
+  const release = () => {
+    released ??= database.close();
+    return released;
+  };
   let closing: Promise<void> | undefined;
   const close = () => {
-    closing ??= database.close().then(() => server.close());
+    closing ??= release().then(() => server.close());
     return closing;
   };
   try {
     const { applied, schemaVersion } = await prepare(server, log, options);
+    if (!server.isPrivate) await lookAround(server.service.url, database, log, options);
     return {
       database,
+      serviceUrl: server.service.url,
       secret: config.secret ?? (await server.secret()),
       isNew: server.isPrivate && (await isEmpty(database)),
       applied,
       schemaVersion,
       isCurrent: readiness(database, schemaVersion, log),
+      release,
       close,
       abandon: () => server.requestStop(),
     };
@@ -165,7 +191,7 @@ interface ReachedServer {
 async function reachServer(
   storage: Storage,
   log: Log,
-  { startPrivateServer, mustExist, signal }: OpenOptions,
+  { startPrivateServer, mustExist, signal, connections = 0 }: OpenOptions,
 ): Promise<ReachedServer> {
   if (storage.kind === 'external') {
     const { databaseUrl, migrateUrl } = storage;
@@ -183,6 +209,9 @@ async function reachServer(
     binDirectory,
     mustExist,
     signal,
+    ...(connections > usualConnections
+      ? { settings: { max_connections: String(connections + otherConnections) } }
+      : {}),
     log: (event, message) => ('err' in event ? log.warn(event, message) : log.info(event, message)),
   });
   return {
@@ -231,7 +260,8 @@ async function prepare(
   const known = migrations.length;
   let applied: readonly string[] = [];
   // A command that only looks must not change somebody's database, such as one that cron runs.
-  if (purpose === 'command' && !server.isPrivate && found.version < known) {
+  const isMaker = purpose === 'service' || purpose === 'migration';
+  if (!isMaker && !server.isPrivate && found.version < known) {
     throw new Error(
       `the schema is at version ${found.version}, this program needs ${known}: ` +
         'run "tallybook migrate", or start the service',
@@ -239,11 +269,12 @@ async function prepare(
   }
   // A role without the owner's rights does nothing once the schema is current, because somebody
   // else runs the migrations then.
-  if (found.version < known || (purpose !== 'command' && found.isOwner)) {
+  if (found.version < known || (isMaker && found.isOwner)) {
     applied = await migrateOrExplain(server, found.isOwner, log, migrationLine);
   }
   await assertSafe(service.url, known);
-  const fault = await clockFault(service.url);
+  // A worker's main process has looked at the clock.
+  const fault = purpose === 'worker' ? undefined : await clockFault(service.url);
   if (fault !== undefined) log.warn({}, fault);
   return { applied, schemaVersion: known };
 }
@@ -262,7 +293,7 @@ async function meet(
 
 function patienceOf(log: Log, { purpose = 'service', signal }: OpenOptions): Patience {
   return {
-    limit: purpose === 'service' ? Number.POSITIVE_INFINITY : commandPatience,
+    limit: isServing(purpose) ? Number.POSITIVE_INFINITY : commandPatience,
     notice: (error, delay) =>
       log.warn({ reason: reasonOf(error), delay }, 'waiting for the database'),
     signal,
@@ -299,17 +330,37 @@ async function migrateOrExplain(
 }
 
 function connect(url: string, log: Log, options: OpenOptions): Database {
-  const { purpose = 'service', onFailure } = options;
+  const { purpose = 'service', onFailure, reads } = options;
   return connectDatabase({
     url,
     writers: limits.writeWorkers,
     // A command has no client that goes away, and on a busy machine a connection takes a second.
-    ...(purpose === 'service' ? {} : { acquireTimeout: commandPatience }),
+    ...(isServing(purpose) ? {} : { acquireTimeout: commandPatience }),
+    ...(reads === undefined ? {} : { reads }),
     onError: (failure) => {
       onFailure?.(failure.kind);
-      log.warn({ kind: failure.kind, sqlstate: failure.sqlstate }, 'the database failed');
+      const { kind, sqlstate, cause } = failure;
+      const reason = cause instanceof NotPrimary ? { reason: cause.message } : {};
+      log.warn({ kind, sqlstate, ...reason }, 'the database failed');
     },
+    onNotice: (text) => log.warn({}, text),
   });
+}
+
+/** What an operator should know of the way to the server, and of what stands behind it. */
+async function lookAround(
+  url: string,
+  database: Database,
+  log: Log,
+  { purpose = 'service' }: OpenOptions,
+): Promise<void> {
+  const pooling = await findPooling(url);
+  database.setPooling(pooling);
+  const notice = poolingNotice[pooling];
+  if (purpose !== 'service') return;
+  if (notice !== undefined) log.info({ pooling }, notice);
+  const { level, text } = await standbyNotice(url);
+  log[level]({}, text);
 }
 
 async function isEmpty({ reserve }: Database): Promise<boolean> {

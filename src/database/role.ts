@@ -1,12 +1,13 @@
 // The two roles: migrations run as the schema's owner, the service as a role that can append to
-// the ledger but never change or remove what it holds. Its time-outs are set on the role, because
-// a transaction-mode pooler forwards no session settings.
+// the ledger but never change or remove what it holds. Its time-outs are set on the role, so that
+// no connection can be without them.
 
 import pg from 'pg';
 import { limits } from '../core/limits.ts';
 import { resources } from '../resources.ts';
 
-const settings: Readonly<Record<string, string>> = {
+/** What each session and, behind a pooler, each transaction of the service begins with. */
+export const settings: Readonly<Record<string, string>> = {
   timezone: 'UTC',
   default_transaction_isolation: 'read committed',
   // Every statement of a pipeline stands for itself: should BEGIN fail, those behind it must not
@@ -66,11 +67,16 @@ const rights = [accessRights, ...resourceRights].join('\n');
 /**
  * Makes the service's role if need be, and gives it the settings that it has not got. Returns
  * whether it is the owner. Before migrations: nothing is changed where the owner may not do it.
+ * @param begin what begins a transaction of the owner's.
  * @throws Error naming the statements that mend it.
  */
-export async function ensureServiceRole(owner: pg.Client, serviceUrl: string): Promise<boolean> {
+export async function ensureServiceRole(
+  owner: pg.Client,
+  serviceUrl: string,
+  begin: string,
+): Promise<boolean> {
   const service = new pg.Client({ connectionString: serviceUrl });
-  return alone(owner, async () => {
+  return alone(owner, begin, async () => {
     const found = await findRole(owner, service);
     if (!found.exists) await createRole(owner, service, found);
     const statements = missingSettings(owner, found);
@@ -88,16 +94,24 @@ export async function ensureServiceRole(owner: pg.Client, serviceUrl: string): P
   });
 }
 
-/** Exactly what the service needs of the tables that there are. */
-export async function grantRights(owner: pg.Client, serviceUrl: string): Promise<void> {
+/** Exactly what the service needs of the tables that there are. `begin` as above. */
+export async function grantRights(
+  owner: pg.Client,
+  serviceUrl: string,
+  begin: string,
+): Promise<void> {
   const { user = '' } = new pg.Client({ connectionString: serviceUrl });
   const statements = rights.replaceAll('%ROLE%', owner.escapeIdentifier(user));
-  await alone(owner, () => owner.query(statements));
+  await alone(owner, begin, () => owner.query(statements));
 }
 
 /** Two starting processes would otherwise update the same catalogue rows at once and fail. */
-async function alone<Result>(owner: pg.Client, work: () => Promise<Result>): Promise<Result> {
-  await owner.query('begin');
+async function alone<Result>(
+  owner: pg.Client,
+  begin: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  await owner.query(begin);
   await owner.query('select from schema_migrations where number = 0 for update');
   const result = await work();
   await owner.query('commit');

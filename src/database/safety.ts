@@ -6,6 +6,7 @@ import pg from 'pg';
 import { limits } from '../core/limits.ts';
 import type { Database } from './connect.ts';
 import { patienceOfLooks } from './find.ts';
+import { greetedBy } from './pooler.ts';
 
 const oldestVersion = 150_000;
 
@@ -57,6 +58,8 @@ interface Setting {
 
 interface Found {
   readonly settings: ReadonlyMap<string, Setting>;
+  /** Sessions may be older than the settings of the role; each transaction has its own then. */
+  readonly isBehindPooler: boolean;
   /** Quoted as SQL wants them. */
   readonly role: string;
   readonly database: string;
@@ -80,7 +83,7 @@ export async function assertSafe(serviceUrl: string, schemaVersion: number): Pro
     ...(await serverFaults(client, found)),
     ...oneOf('synchronous_commit', synchronous, found),
     ...oneOf('session_replication_role', guarding, found),
-    ...roleFaults(found),
+    ...(found.isBehindPooler ? [] : roleFaults(found)),
     ...(await rightsFaults(client)),
     ...(await schemaFaults(client, schemaVersion)),
   ]);
@@ -109,6 +112,43 @@ async function clockLead(serviceUrl: string): Promise<number> {
   });
 }
 
+/** What is lost with the server, as far as it says. */
+export async function standbyNotice(
+  serviceUrl: string,
+): Promise<{ readonly level: 'info' | 'warn'; readonly text: string }> {
+  // Without pg_monitor a state is null, and a base backup that is under way counts as a standby.
+  const asked = `select current_setting('synchronous_standby_names') as awaited,
+      count(*)::int as standbys
+    from pg_stat_replication where coalesce(state, 'streaming') = 'streaming'`;
+  const { rows } = await look(serviceUrl, (client) =>
+    client.query<{ awaited: string; standbys: number }>(asked),
+  );
+  const { awaited, standbys } = rows[0] ?? { awaited: '', standbys: 0 };
+  if (awaited !== '' && standbys > 0) {
+    return { level: 'info', text: 'a write is acknowledged when a standby has it' };
+  }
+  if (awaited !== '') {
+    return {
+      level: 'warn',
+      text:
+        `writes wait for a standby (synchronous_standby_names = '${awaited}'), and none is ` +
+        'connected: nothing is answered until one is, or the setting is emptied',
+    };
+  }
+  if (standbys > 0) {
+    return {
+      level: 'warn',
+      text:
+        `no write waits for the ${standbys === 1 ? 'standby' : `${standbys} standbys`}: a ` +
+        'failover may lose the last acknowledged ones. Name a standby in synchronous_standby_names',
+    };
+  }
+  return {
+    level: 'info',
+    text: 'the server has no standby: with its disk is lost what is in no backup',
+  };
+}
+
 async function judge(
   url: string,
   faultsOf: (client: pg.Client, found: Found) => Promise<readonly string[]>,
@@ -135,13 +175,14 @@ async function look<Seen>(url: string, see: (client: pg.Client) => Promise<Seen>
 }
 
 async function settingsOf(client: pg.Client): Promise<Found> {
-  const { rows } = await client.query<{ name: string; value: string; source: string }>(
-    `select lower(name) as name, setting as value, source from pg_settings
-     where lower(name) = any ($1)`,
+  const { rows } = await client.query<{ name: string; pid: number } & Setting>(
+    `select lower(name) as name, setting as value, source, pg_backend_pid() as pid
+     from pg_settings where lower(name) = any ($1)`,
     [[...settingsOfServer, ...Object.keys(expectedOfRole)]],
   );
   return {
     settings: new Map(rows.map(({ name, ...setting }) => [name, setting])),
+    isBehindPooler: rows.some(({ pid }) => pid !== greetedBy(client)),
     role: client.escapeIdentifier(client.user ?? ''),
     database: client.escapeIdentifier(client.database ?? ''),
   };
@@ -193,7 +234,8 @@ async function collationFaults(client: pg.Client, { database }: Found): Promise<
 
 function oneOf(name: string, [first = '', ...others]: readonly string[], found: Found): string[] {
   const setting = found.settings.get(name);
-  const isFine = [first, ...others].includes(setting?.value ?? '');
+  // Another client of a pooler has set it in this session: each of our transactions sets it anew.
+  const isFine = setting?.source === 'session' || [first, ...others].includes(setting?.value ?? '');
   return isFine ? [] : [faultOf(name, first, setting, found)];
 }
 

@@ -9,15 +9,21 @@ import { type FoundRecord, findAll, finderOf } from './find.ts';
 import type { ColumnMap } from './header.ts';
 import { isRecordNoun, type Noun, type RecordNoun } from './nouns.ts';
 import { RowReader, textAt } from './rows.ts';
+import type { CountMoment } from './send-counts.ts';
 import type { Sending } from './sender.ts';
 import type { Sheet } from './sheet.ts';
 
-interface Asked {
+interface CountsAsked {
+  readonly location_id: string | undefined;
+  /** When it was counted; undefined: now. */
+  readonly counted_at?: CountMoment;
+}
+
+interface Asked extends CountsAsked {
   readonly file: { table(): Promise<Sheet> };
   readonly noun: Noun;
   readonly map: ColumnMap;
   readonly finders: readonly string[];
-  readonly location_id: string | undefined;
 }
 
 export interface Preview {
@@ -25,11 +31,11 @@ export interface Preview {
   created: number;
   changed: number;
   unchanged: number;
-  /** Of counts: rows whose product is not there. */
+  /** Counts of what is not there, or was not as expected; new records without a name. */
   refused: number;
 }
 
-interface Difference {
+export interface RowDifference {
   readonly kind: keyof Omit<Preview, 'rows'>;
   readonly text: string;
 }
@@ -76,8 +82,12 @@ export function recordDifference(
   noun: RecordNoun,
   { body }: Item,
   found: FoundRecord | null,
-): Difference {
-  if (found === null) return { kind: 'created', text: 'new' };
+): RowDifference {
+  if (found === null) {
+    const missing = missingIn(noun, body);
+    if (missing.length === 0) return { kind: 'created', text: 'new' };
+    return { kind: 'refused', text: `new, and has no ${missing.join(', nor ')}` };
+  }
   const changes = Object.entries(body).flatMap(([name, value]) => {
     const [before, after] = [found[name], meantBy(noun, name, value, found[name])];
     return isEqual(before, after) ? [] : [`${name} ${shown(before)} → ${shown(after)}`];
@@ -85,6 +95,12 @@ export function recordDifference(
   return changes.length === 0
     ? { kind: 'unchanged', text: '' }
     : { kind: 'changed', text: changes.join(', ') };
+}
+
+/** What a new record needs, and a change does not. */
+function missingIn({ resource }: RecordNoun, body: Item['body']): string[] {
+  const { required = [] } = resource.createBody as { readonly required?: readonly string[] };
+  return required.filter((name) => (body[name] ?? null) === null);
 }
 
 /** What a member is after a PATCH with this value. */
@@ -105,26 +121,35 @@ function mergedPairs(before: object, patch: object): object {
   return Object.fromEntries(pairs.filter(([, value]) => value !== null));
 }
 
-async function countDifferences(
-  { location_id = '' }: Asked,
+/** Each line beside the level that was there when it was counted. */
+export async function countDifferences(
+  { location_id = '', counted_at }: CountsAsked,
   { tb, signal }: Sending,
   items: readonly Item[],
   found: readonly (FoundRecord | null)[],
-): Promise<Difference[]> {
+): Promise<RowDifference[]> {
   const ids = items.map(({ body }, place) => found[place]?.id ?? textAt(body, 'product_id'));
   const known = ids.filter((id) => id !== undefined);
   const levels = new Map<string, string>();
+  const at =
+    counted_at === undefined
+      ? {}
+      : { as_of_position: counted_at.position, journal: counted_at.journal };
   for (let from = 0; from < known.length; from += limits.productFiltersMax) {
     const product_id = known.slice(from, from + limits.productFiltersMax);
-    const query = { location_id, product_id, limit: limits.pageSizeMax };
+    const query = { location_id, product_id, ...at, limit: limits.pageSizeMax };
     for await (const level of tb.inventory.levels.list(query, { signal })) {
       levels.set(level.product_id, level.quantity);
     }
   }
-  return items.map(({ body }, place): Difference => {
+  return items.map(({ body }, place): RowDifference => {
     const id = ids[place];
     if (id === undefined) return { kind: 'refused', text: 'no product has this ID' };
     const [before, after] = [levels.get(id) ?? '0', textAt(body, 'counted_quantity') ?? '0'];
+    const expected = textAt(body, 'expected_quantity');
+    if (expected !== undefined && Quantity.compare(before, expected) !== 0) {
+      return { kind: 'refused', text: `${expected} was expected, and ${before} was there` };
+    }
     return Quantity.compare(before, after) === 0
       ? { kind: 'unchanged', text: '' }
       : { kind: 'changed', text: `${before} → ${after}` };

@@ -5,6 +5,7 @@
 
 import { type FileHandle, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { CountMoment } from './send-counts.ts';
 import type { Plan } from './sender.ts';
 
 export interface Totals {
@@ -23,7 +24,7 @@ export interface Run {
   /** What was asked for: another command is another run. */
   readonly command: Readonly<Record<string, unknown>>;
   /** The moment that counts are of. */
-  readonly counted_at: { readonly position: string; readonly journal: string } | null;
+  readonly counted_at: CountMoment | null;
   isFinished: boolean;
   /** From the first row on; those behind may have been sent as well. */
   rows_done: number;

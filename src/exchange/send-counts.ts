@@ -1,12 +1,41 @@
 // Rows that are lines of counts. A count is done as a whole or not at all: one that is refused is
 // sent again without the lines that were refused.
 
-import { type InventoryCountBody, RefusedError } from '@tallybook/client';
+import {
+  type InventoryCount,
+  type InventoryCountBody,
+  RefusedError,
+  type Tallybook,
+} from '@tallybook/client';
 import type { Chunk, Item } from './chunks.ts';
 import { findAll } from './find.ts';
 import { textAt } from './rows.ts';
-import type { Run } from './run-file.ts';
 import { type Plan, type RowOutcome, reasonOf, type Sender, type Sending } from './sender.ts';
+
+/** Where the journal is: what moves behind it is added to what was counted before. */
+export interface CountMoment {
+  readonly position: string;
+  readonly journal: string;
+}
+
+/** Now, at this location. */
+export async function countMoment(
+  tb: Tallybook,
+  location_id: string,
+  signal: AbortSignal,
+): Promise<CountMoment> {
+  const query = { location_id, as_of: 'now', limit: 1 };
+  const { meta } = await tb.inventory.levels.list(query, { signal });
+  const { as_of_position: position, journal } = meta;
+  if (position === undefined || journal === undefined) throw new Error('the levels have no moment');
+  return { position, journal };
+}
+
+interface CountRun {
+  /** Part of every key. */
+  readonly run: string;
+  readonly counted_at: CountMoment | null;
+}
 
 export interface CountTarget {
   readonly location_id: string;
@@ -19,9 +48,9 @@ export class CountSender implements Sender {
   readonly #target: CountTarget;
   /** The columns that products are found by, the first first. */
   readonly #finders: readonly string[];
-  readonly #run: Run;
+  readonly #run: CountRun;
 
-  constructor(connection: Sending, target: CountTarget, finders: readonly string[], run: Run) {
+  constructor(connection: Sending, target: CountTarget, finders: readonly string[], run: CountRun) {
     this.#connection = connection;
     this.#target = target;
     this.#finders = finders;
@@ -58,9 +87,7 @@ export class CountSender implements Sender {
     const { tb, signal } = this.#connection;
     try {
       const { data } = await tb.inventory.counts.create(body, { idempotencyKey, signal });
-      const changes = new Map(
-        data.lines.map(({ outcome }, index) => [places[index] ?? 0, outcome]),
-      );
+      const changes = new Map(data.lines.map((line, index) => [places[index] ?? 0, line]));
       return outcomesOf(items, refused, changes);
     } catch (error) {
       if (!(error instanceof RefusedError)) throw error;
@@ -119,11 +146,13 @@ function refusedLines(error: RefusedError, places: readonly number[]): Record<st
 function outcomesOf(
   items: readonly Item[],
   refused: Readonly<Record<string, string>>,
-  changes: ReadonlyMap<number, string>,
+  changes: ReadonlyMap<number, InventoryCount['lines'][number]>,
 ): RowOutcome[] {
   return items.map((_, place) => {
     const reason = refused[place];
     if (reason !== undefined) return { kind: 'refused', reason };
-    return { kind: changes.get(place) === 'changed' ? 'changed' : 'unchanged' };
+    const line = changes.get(place);
+    if (line?.outcome !== 'changed') return { kind: 'unchanged' };
+    return { kind: 'changed', text: `${line.quantity_before} → ${line.quantity_after}` };
   });
 }

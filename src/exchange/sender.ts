@@ -14,7 +14,11 @@ export interface Plan {
 }
 
 export type RowOutcome =
-  | { readonly kind: 'created' | 'changed' | 'unchanged' }
+  | {
+      readonly kind: 'created' | 'changed' | 'unchanged';
+      /** What became of a level. */
+      readonly text?: string;
+    }
   | { readonly kind: 'refused'; readonly reason: string };
 
 export interface Sending {

@@ -12,7 +12,7 @@ import { isRecordNoun, type Noun } from './nouns.ts';
 import { type Preview, preview } from './preview.ts';
 import { carryOut } from './run.ts';
 import { lockRun, type Run, RunFile, type Totals } from './run-file.ts';
-import { CountSender } from './send-counts.ts';
+import { CountSender, countMoment } from './send-counts.ts';
 import { RecordSender } from './send-records.ts';
 
 export interface ImportOptions {
@@ -154,7 +154,10 @@ async function runOf(path: string, asked: Asked, around: Surroundings): Promise<
     sha256: checked.sha256,
     rows: checked.rows,
     command,
-    counted_at: isRecordNoun(noun) ? null : await momentOf(target, around),
+    // The moment when the run began, however long it takes: sales since then stay.
+    counted_at: isRecordNoun(noun)
+      ? null
+      : await countMoment(around.tb, target.location_id ?? '', around.signal),
     isFinished: false,
     rows_done: 0,
     totals: { created: 0, changed: 0, unchanged: 0, refused: 0 },
@@ -175,18 +178,6 @@ function differenceOf(
   }
   const isSame = JSON.stringify(found.command) === JSON.stringify(command);
   return isSame ? undefined : 'with other options';
-}
-
-/** Counts are of the moment when the run began, however long it takes: sales since then stay. */
-async function momentOf(
-  { location_id = '' }: Target,
-  { tb, signal }: Surroundings,
-): Promise<Run['counted_at']> {
-  const query = { location_id, as_of: 'now', limit: 1 };
-  const { meta } = await tb.inventory.levels.list(query, { signal });
-  const { as_of_position: position, journal } = meta;
-  if (position === undefined || journal === undefined) throw new Error('the levels have no moment');
-  return { position, journal };
 }
 
 function senderOf(

@@ -4,7 +4,7 @@
 
 import type { FastifyRequest } from 'fastify';
 import type { Authenticator } from '../access/authenticator.ts';
-import type { FailedAuthentications } from '../access/rate/address.ts';
+import type { AddressLimit } from '../access/rate/address.ts';
 import type { RateLimiter } from '../access/rate/limiter.ts';
 import { isToken } from '../access/token.ts';
 import type { Principal, Scope } from '../core/principal.ts';
@@ -15,7 +15,8 @@ import { requireSameOrigin, sessionToken } from './session-cookie.ts';
 /** What decides whether a caller is admitted. */
 export interface CallerChecks {
   readonly authenticator: Authenticator;
-  readonly failures: FailedAuthentications;
+  /** Counts bad credentials, and answers those beyond the limit instead of the 401. */
+  readonly failures: AddressLimit;
   readonly limiter: RateLimiter;
 }
 
@@ -44,14 +45,13 @@ export function callerToken(request: FastifyRequest): string | undefined {
   return sessionToken(request);
 }
 
-/** One more invalid token from this address. */
-export function badToken(failures: FailedAuthentications, { ip }: FastifyRequest): Problem {
-  return (
-    failures.refusal(ip) ??
-    new Problem('invalid_token', {
-      headers: { 'WWW-Authenticate': `${realm}, error="invalid_token"` },
-    })
-  );
+/**
+ * One more invalid token from this address.
+ * @throws Problem invalid_token, or rate_limited when there were too many.
+ */
+export async function refuseToken(failures: AddressLimit, { ip }: FastifyRequest): Promise<never> {
+  const headers = { 'WWW-Authenticate': `${realm}, error="invalid_token"` };
+  throw (await failures.refusal(ip)) ?? new Problem('invalid_token', { headers });
 }
 
 /** @throws Problem rate_limited. The caller learns its limits with every answer. */

@@ -36,7 +36,7 @@ export function consolePages(): readonly Site[] {
 
 /** The parts of Mantine write styles into the page, each with the nonce that this page has. */
 function page(url: string, document: string) {
-  if (/^\/console\/(api|assets|session)(\/|\?|$)/.test(url)) throw new Problem('not_found');
+  if (/^\/console\/(api|assets|session|consent)(\/|\?|$)/.test(url)) throw new Problem('not_found');
   const nonce = randomBytes(16).toString('base64url');
   const policy = [
     "default-src 'self'",

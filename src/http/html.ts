@@ -1,5 +1,6 @@
 // Pages for people. They work without scripts, load nothing, and may not be framed. The policy
-// names the one style by its hash, and where the page's form may lead to.
+// names the one style by its hash, and where the page's form may lead to. Other sites learn no
+// address; our own do, because a form says its Origin only where it may say its address.
 
 import { createHash } from 'node:crypto';
 
@@ -15,15 +16,19 @@ interface Content {
   readonly style: string;
   /** The sources that its form may lead to, as a policy names them. */
   readonly formAction?: string;
+  /** Where the browser goes on by itself, at once. */
+  readonly next?: string;
 }
 
-export function htmlPage({ title, body, style, formAction = "'none'" }: Content): HtmlPage {
+export function htmlPage({ title, body, style, formAction = "'none'", next }: Content): HtmlPage {
+  const refresh =
+    next === undefined ? '' : `\n<meta http-equiv="refresh" content="0; url=${escapeHtml(next)}">`;
   const html = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
+<meta name="referrer" content="same-origin">${refresh}
 <title>${escapeHtml(title)}</title>
 <link rel="icon" href="data:,">
 <style>${style}</style>

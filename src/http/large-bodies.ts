@@ -4,7 +4,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../core/limits.ts';
 import { overloaded, type Problem } from '../core/problem.ts';
-import { badToken, type CallerChecks, callerToken } from './authenticate.ts';
+import { type CallerChecks, callerToken, refuseToken } from './authenticate.ts';
 import { requireJsonAccepted } from './headers.ts';
 
 interface Waiting {
@@ -16,10 +16,12 @@ export class LargeBodies {
   readonly #callers: CallerChecks;
   readonly #held = new Map<string, number>();
   readonly #waiting = new Set<Waiting>();
-  #free: number = limits.largeBodiesMax;
+  #free: number;
 
-  constructor(callers: CallerChecks) {
+  /** @param workers how many processes share the room for large bodies */
+  constructor(callers: CallerChecks, workers: number) {
     this.#callers = callers;
+    this.#free = Math.max(2, Math.ceil(limits.largeBodiesMax / workers));
   }
 
   /**
@@ -36,7 +38,7 @@ export class LargeBodies {
     const { authenticator, failures } = this.#callers;
     const found =
       token === undefined ? undefined : await authenticator.authenticate(token, undefined);
-    if (found === undefined) throw badToken(failures, request);
+    if (found === undefined) return refuseToken(failures, request);
     request.caller = found.principal;
     await this.#hold(found.principal.merchant, reply);
   }

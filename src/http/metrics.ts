@@ -2,7 +2,14 @@
 // queue, connections and database failures. Routes are templates, and only the first merchants that
 // meet their limit are named, so the labels stay few.
 
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import {
+  type Aggregator,
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  Registry,
+} from 'prom-client';
 import type { RequestRecord } from './server.ts';
 
 const latencyBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -53,6 +60,7 @@ export class Metrics {
       name: 'tallybook_build_info',
       help: 'Always 1: its labels say which program runs.',
       labelNames: ['version', 'node'],
+      aggregator: 'first',
       registers,
     }).set({ version, node: process.version }, 1);
     this.#requests = counter('tallybook_requests_total', 'Requests answered.', [
@@ -166,14 +174,42 @@ export class Metrics {
     });
   }
 
-  /** Adds a number that a part of the service has only when it is set up, such as a certificate. */
-  expose(name: string, help: string, read: () => number | Promise<number>): void {
+  /**
+   * Adds a number that a part of the service has only when it is set up, such as a certificate.
+   * @param aggregator what the numbers of several workers make
+   */
+  expose(
+    name: string,
+    help: string,
+    read: () => number | Promise<number>,
+    aggregator: Aggregator = 'sum',
+  ): void {
     new Gauge({
       name,
       help,
+      aggregator,
       registers: [this.registry],
       async collect() {
         this.set(await read());
+      },
+    });
+  }
+
+  readLinesLost(read: () => number): void {
+    const help =
+      'Lines of the log that nobody took in time: a full disk, or a reader that stopped.';
+    this.exposeCounter('tallybook_log_lines_lost_total', help, read);
+  }
+
+  /** As `expose`, for what only grows. */
+  exposeCounter(name: string, help: string, read: () => number): void {
+    new Counter({
+      name,
+      help,
+      registers: [this.registry],
+      collect() {
+        this.reset();
+        this.inc(read());
       },
     });
   }
@@ -202,19 +238,10 @@ export class Metrics {
         }
       },
     });
-    new Counter({
-      name: 'tallybook_log_lines_lost_total',
-      help: 'Lines of the log that nobody took in time: a full disk, or a reader that stopped.',
-      registers,
-      collect() {
-        this.reset();
-        this.inc(readings.linesLost());
-      },
-    });
+    this.readLinesLost(readings.linesLost);
     // Last, because it uses a connection: the numbers above are read before it asks for one.
     const ready = 'Whether the service is ready, as /readyz says: 0 or 1.';
-    this.expose('tallybook_ready', ready, async () => {
-      return (await readings.isReady().catch(() => false)) ? 1 : 0;
-    });
+    const isReady = async () => ((await readings.isReady().catch(() => false)) ? 1 : 0);
+    this.expose('tallybook_ready', ready, isReady, 'min');
   }
 }

@@ -27,7 +27,7 @@ import type { Watch } from '../events/watch.ts';
 import type { Dispatcher } from '../operations/dispatch.ts';
 import { hashKey } from '../operations/fingerprint.ts';
 import { writeOf, writeOfItems } from '../operations/write.ts';
-import { badToken, type CallerChecks, requireScope, requireWithinRate } from './authenticate.ts';
+import { type CallerChecks, refuseToken, requireScope, requireWithinRate } from './authenticate.ts';
 import { fieldsNaming, type Gathered, gatheredItem, gathererOf, said } from './gather.ts';
 import { type Granted, grantedAmong, notGranted, requireNamed } from './grants.ts';
 import { isNoneMatch } from './headers.ts';
@@ -73,8 +73,9 @@ const checks = {
   },
   authentication({ api, request, asked, found }) {
     said(asked.token);
-    if (found === undefined) throw badToken(api.failures, request);
+    if (found === undefined) return refuseToken(api.failures, request);
     request.caller = found.principal;
+    return undefined;
   },
   rateLimit: ({ api, request, principal, asked: { requests } }) =>
     requests === 0 ? undefined : requireWithinRate(api.limiter, request, principal, requests),
@@ -308,7 +309,9 @@ function wait(
     read: (after) => pageOf(one, endpoint, after ?? one.after),
     async judge() {
       one.found = await lookUp(api, endpoint, asked);
-      for (const again of [checks.authentication, checks.scope, checks.locationGrant]) again(one);
+      for (const again of [checks.authentication, checks.scope, checks.locationGrant]) {
+        await again(one);
+      }
       mayShow = concern(callOf(one, undefined));
     },
     mayShow: (happening) => mayShow(happening),

@@ -102,6 +102,8 @@ export interface ServerOptions {
   readonly trustedProxies: readonly string[];
   /** Without one the service speaks HTTP, for a proxy or a client on the same machine. */
   readonly certificate?: Pick<Certificate, 'cert' | 'key'> | undefined;
+  /** How many processes serve as one node and share its limits. */
+  readonly workers?: number;
   onRequest(record: RequestRecord): void;
 }
 
@@ -135,7 +137,7 @@ export function createServer(options: ServerOptions): HttpServer {
   });
   const state = { isDraining: false };
   app.server.maxHeadersCount = 0;
-  limitConnections(app.server);
+  limitConnections(app.server, options.workers ?? 1);
   closeAfterAnswers(app.server);
   answerParserErrors(app.server, bodyBytesMaxIn(options.endpoints), (problem, requestId) =>
     options.onRequest(rawRecord(problem, requestId)),
@@ -255,7 +257,7 @@ function addRoutes(app: FastifyInstance, options: ServerOptions): void {
     { root: apiPrefix, config: {} },
     ...(ours === undefined ? [] : [{ root: consolePrefix + apiPrefix, config: { console: ours } }]),
   ];
-  const largeBodies = new LargeBodies(options.api);
+  const largeBodies = new LargeBodies(options.api, options.workers ?? 1);
   const answers: readonly SessionRoute[] = ours?.routes ?? [];
   const routes = [
     ...roots.flatMap(({ root, config }) =>

@@ -19,31 +19,47 @@ export function sessionCookie(token: string, isSecureOnly: boolean): string {
  * The token in the cookie; undefined when it is none of ours.
  * @throws Problem authentication_required when there is no cookie.
  */
-export function sessionToken({ headers: { cookie = '' } }: FastifyRequest): string | undefined {
-  const values = cookie.split(';').flatMap((pair) => {
+export function sessionToken(request: FastifyRequest): string | undefined {
+  const values = cookiesOf(request);
+  if (values.length > 0) return theOne(values);
+  throw new Problem('authentication_required', { message: notSignedIn });
+}
+
+/** The same, where nobody need be signed in. */
+export function anySessionToken(request: FastifyRequest): string | undefined {
+  return theOne(cookiesOf(request));
+}
+
+function cookiesOf({ headers: { cookie = '' } }: FastifyRequest): readonly string[] {
+  return cookie.split(';').flatMap((pair) => {
     const [name = '', value = ''] = pair.trim().split('=');
     return name === cookieName && value !== '' ? [value] : [];
   });
-  const [token, another] = values;
-  if (token === undefined) throw new Problem('authentication_required', { message: notSignedIn });
-  return another === undefined && isSessionToken(token) ? token : undefined;
+}
+
+function theOne([token = '', ...others]: readonly string[]): string | undefined {
+  return others.length === 0 && isSessionToken(token) ? token : undefined;
 }
 
 const notSignedIn = 'Nobody is signed in here.';
 
+/** @throws Problem authentication_required */
+export function requireSameOrigin(request: FastifyRequest, publicUrl: string | undefined): void {
+  if (isOfOwnPage(request, publicUrl)) return;
+  const message = 'A session counts in requests of the console alone: the Origin is another one.';
+  throw new Problem('authentication_required', { message });
+}
+
 /**
  * A browser says where a request comes from with each that may change something, and, where the
  * page is secure, with all.
- * @throws Problem authentication_required
  */
-export function requireSameOrigin(request: FastifyRequest, publicUrl: string | undefined): void {
+export function isOfOwnPage(request: FastifyRequest, publicUrl: string | undefined): boolean {
   const { origin, host, 'sec-fetch-site': site } = request.headers;
   const isRead = request.method === 'GET' || request.method === 'HEAD';
   const isOwn = origin === undefined ? isRead : origin === publicUrl || hostOf(origin) === host;
   const isSite = site === undefined || site === 'same-origin' || (isRead && site === 'none');
-  if (isOwn && isSite) return;
-  const message = 'A session counts in requests of the console alone: the Origin is another one.';
-  throw new Problem('authentication_required', { message });
+  return isOwn && isSite;
 }
 
 function hostOf(origin: string): string | undefined {

@@ -292,6 +292,10 @@ export function walkOperations(
           ('resource_missing', c.type = 'inventory.reserve' and c.status = 'succeeded'
             and not exists (select from inventory_reservations r
               where r.merchant_id = $1 and r.id = c.resource_id), c.resource_id, null),
+          ('resource_missing', c.type like any ('{people.%,tokens.%}')
+            and c.status = 'succeeded' and not exists (select from credentials k
+              where k.merchant_id = $1 and k.id = c.resource_id
+                and (k.role is not null) = (c.type like 'people.%')), c.resource_id, null),
           ('line_twice', m.numbers <> m.lines, m.lines::text, m.numbers::text)
         ) as f (kind, is_found, found, expected)
         where f.is_found

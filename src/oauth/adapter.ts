@@ -1,7 +1,7 @@
 // Where the OAuth library stores things. The library names them by the secret itself (a token, a
 // code). Only the SHA-256 of the secret is stored, and the answer to the library has the secret
 // again. Access tokens are rows like those of personal access tokens, and consents are credentials.
-// There are no sessions: a person shows a token for each consent.
+// There are no sessions: a person is signed in at the console, or shows a token.
 
 import { createHash } from 'node:crypto';
 import type { Adapter, AdapterPayload, errors as Errors } from 'oidc-provider';

@@ -32,7 +32,8 @@ export const oauthPaths = {
   token: '/oauth/token',
   revoke: '/oauth/revoke',
   introspect: '/oauth/introspect',
-  consent: '/oauth/consent',
+  /** Where the session of a person counts. */
+  consent: '/console/consent',
 } as const;
 
 /** Signature algorithms that an application may sign its assertions with. */
@@ -44,7 +45,8 @@ export const clientAuthMethods = [
   'private_key_jwt',
 ] as const;
 
-export const sessionCookie = 'tallybook_session';
+/** Of the library's own sessions, which we do not offer: no answer sets it. */
+export const sessionCookie = 'tallybook_oauth';
 
 /** The cookies that tie a person's request to their browser. */
 export const consentCookies = {
@@ -246,7 +248,7 @@ async function extraOf(
   token: { readonly scope?: string | undefined },
 ) {
   // Each token is a row: an application is to use the one it has.
-  const refusal = pace.refusal(context.oidc.client?.clientId ?? '');
+  const refusal = await pace.refusal(context.oidc.client?.clientId ?? '');
   if (refusal !== undefined) throw refusal;
   const { approval } = context.state;
   if (approval !== undefined) {

@@ -4,13 +4,15 @@
 
 import { IncomingMessage, type ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AddressLimit, type FailedAuthentications } from '../access/rate/address.ts';
-import { limits } from '../core/limits.ts';
+import type { AddressLimit } from '../access/rate/address.ts';
 import { Problem } from '../core/problem.ts';
 import { DatabaseFailure } from '../core/statement.ts';
+import type { HtmlPage } from '../http/html.ts';
 import { jsonType, oauthErrorBody, problemOf } from '../http/respond.ts';
 import type { OAuthRoute } from '../http/server.ts';
+import { anySessionToken, isOfOwnPage } from '../http/session-cookie.ts';
 import { scopes } from '../resources.ts';
+import { errorPage } from './consent/pages.ts';
 import { assertionAlgorithms, clientAuthMethods, oauthPaths } from './provider.ts';
 import type { OAuthOutcome, OAuthServer, ReplacementAnswer } from './server.ts';
 
@@ -18,7 +20,8 @@ export interface OAuthOptions {
   /** The origin that clients reach. It is known when the service listens. */
   issuer(): string;
   server(issuer: string): Promise<OAuthServer>;
-  readonly failures: FailedAuthentications;
+  readonly failures: AddressLimit;
+  readonly consents: AddressLimit;
 }
 
 const authorizationServerPath = '/.well-known/oauth-authorization-server';
@@ -26,16 +29,12 @@ const protectedResourcePath = '/.well-known/oauth-protected-resource';
 
 export function oauthRoutes(options: OAuthOptions): readonly OAuthRoute[] {
   const { authorize, token, revoke, introspect, consent } = oauthPaths;
-  const people = new AddressLimit(
-    limits.consentRequestsPerMinute,
-    'Too many requests from this address.',
-  );
   const answer: OAuthRoute['answer'] = (request, reply) => passOn(options, request, reply);
   /** The limit is by address, because no caller is known yet when a person begins. */
   const limited =
     (answerPage: typeof passOn): OAuthRoute['answer'] =>
     async (request, reply) => {
-      const refusal = people.refusal(request.ip);
+      const refusal = await options.consents.refusal(request.ip);
       if (refusal !== undefined) throw refusal;
       return answerPage(options, request, reply);
     };
@@ -116,25 +115,40 @@ async function answerConsent(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const server = await options.server(options.issuer());
-  const received = copyOf(request, options.issuer());
+  const issuer = options.issuer();
+  if (!isOfOwnPage(request, issuer) && request.method === 'POST') {
+    const page = errorPage('access_denied', 'The form was sent from the page of somebody else.');
+    return sendPage(reply, { status: 403, ...page });
+  }
+  const server = await options.server(issuer);
   const form =
     request.method === 'POST' ? new URLSearchParams(String(request.body ?? '')) : undefined;
-  const response = responseOf(reply);
   const { id: requestId, ip: address } = request;
-  const answer = await server.consent({ request: received, response, form, address, requestId });
+  const answer = await server.consent({
+    request: copyOf(request, issuer),
+    response: responseOf(reply),
+    ...{ form, address, requestId },
+    session: anySessionToken(request),
+  });
   if (answer === undefined) return reply.hijack();
   request.oauthError = answer.denied;
   if (answer.denied === 'invalid_token') {
-    const refusal = options.failures.refusal(address);
+    const refusal = await options.failures.refusal(address);
     if (refusal !== undefined) throw refusal;
   }
   if (answer.location !== undefined) reply.header('Location', answer.location);
+  return sendPage(reply, answer);
+}
+
+function sendPage(
+  reply: FastifyReply,
+  { status, policy, html }: HtmlPage & { readonly status: number },
+): FastifyReply {
   return reply
-    .code(answer.status)
-    .header('Content-Security-Policy', answer.policy)
+    .code(status)
+    .header('Content-Security-Policy', policy)
     .type('text/html; charset=utf-8')
-    .send(answer.html);
+    .send(html);
 }
 
 /** The response that the library writes to, with the headers that every answer has. */
@@ -173,14 +187,14 @@ function copyOf(request: FastifyRequest, issuer: string): IncomingMessage {
 }
 
 /** The library does not know about a lost database, or about addresses that guess secrets. */
-function replacementFor(
+async function replacementFor(
   { failures }: OAuthOptions,
   { ip }: FastifyRequest,
   { error, failure }: OAuthOutcome,
-): ReplacementAnswer | undefined {
+): Promise<ReplacementAnswer | undefined> {
   const isKnown = failure instanceof DatabaseFailure || failure instanceof Problem;
   const known = isKnown ? problemOf(failure) : undefined;
-  const problem = known ?? (error === 'invalid_client' ? failures.refusal(ip) : undefined);
+  const problem = known ?? (error === 'invalid_client' ? await failures.refusal(ip) : undefined);
   if (problem === undefined) return undefined;
   const { status, headers } = problem;
   return { status, headers, body: oauthErrorBody(problem) };

@@ -5,8 +5,6 @@
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
-import { AddressLimit } from '../access/rate/address.ts';
-import { limits } from '../core/limits.ts';
 import { type ConsentAnswer, type ConsentCall, ConsentHandler } from './consent/handler.ts';
 import {
   createProvider,
@@ -34,7 +32,7 @@ export interface ReplacementAnswer {
 
 interface Exchange {
   readonly outcome: OAuthOutcome;
-  replace(outcome: OAuthOutcome): ReplacementAnswer | undefined;
+  replace(outcome: OAuthOutcome): Promise<ReplacementAnswer | undefined>;
 }
 
 export class OAuthServer {
@@ -95,7 +93,7 @@ export class OAuthServer {
       if (exchange !== undefined && applicationId !== undefined) {
         exchange.outcome.applicationId = applicationId;
       }
-      const replacement = exchange?.replace(exchange.outcome);
+      const replacement = await exchange?.replace(exchange.outcome);
       if (replacement !== undefined) {
         context.status = replacement.status;
         context.set({ ...replacement.headers });
@@ -126,13 +124,12 @@ function removeUnofferedHeaders(response: {
  * The library prints a warning about versions of Node.js that have ended.
  */
 export function oauthOnDemand(
-  options: Omit<ProviderOptions, 'issuer' | 'pace'>,
+  options: Omit<ProviderOptions, 'issuer'>,
 ): (issuer: string) => Promise<OAuthServer> {
-  const pace = new AddressLimit(limits.applicationTokensPerMinute, 'Too many tokens.');
   let server: Promise<OAuthServer> | undefined;
   return (issuer) => {
     server ??= import('oidc-provider').then(
-      (library) => new OAuthServer(library, { ...options, issuer, pace }),
+      (library) => new OAuthServer(library, { ...options, issuer }),
     );
     // The next request tries again.
     server.catch(() => {

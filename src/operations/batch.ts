@@ -5,6 +5,7 @@
 
 import type { AnyWriteEndpoint, Decision, Load, Operation, Write } from '../contract/endpoint.ts';
 import { isJournaled } from '../contract/resource.ts';
+import { groupBy } from '../core/group-by.ts';
 import type { MerchantId } from '../core/principal.ts';
 import {
   begin,
@@ -251,15 +252,4 @@ function together(merchants: readonly object[], parts: readonly Merged[]): State
 
 function rowsOf<Row>(result: Result | undefined): readonly Row[] {
   return (result?.rows ?? []) as readonly Row[];
-}
-
-function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {
-  const groups = new Map<Key, Item[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [item]);
-    else group.push(item);
-  }
-  return groups;
 }

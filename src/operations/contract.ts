@@ -64,7 +64,8 @@ export const listOperations = collection({
     "Newest first: one's own; with operations.read also the merchant's others whose resource the " +
     'credential may read. With the Idempotency-Key header of a write and its type, that write ' +
     "alone, or none when it has not committed yet: one's own, or that of the credential which " +
-    '`credential_id` names.',
+    '`credential_id` names. With the header and no type, all of these that had the key, of the ' +
+    'credential named or of any: to find what somebody has only the key of.',
   scope: null,
   query: Type.Object({
     type: Type.Optional(oneOf(operationTypes, 'Only of this type.')),
@@ -74,7 +75,7 @@ export const listOperations = collection({
   }),
   data: Operation,
   keyFilter: true,
-  problems: ['missing_parameter'],
+  problems: [],
 });
 
 export const getOperation = member({

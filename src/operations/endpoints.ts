@@ -4,9 +4,8 @@
 import type { DataOf } from '../contract/contract.ts';
 import type { CollectionEndpoint, Endpoint, MemberEndpoint } from '../contract/endpoint.ts';
 import { fetchSize, takePage } from '../contract/page.ts';
-import { readScopeOf } from '../contract/resource.ts';
+import { type OperationType, readScopeOf } from '../contract/resource.ts';
 import type { Principal } from '../core/principal.ts';
-import { Problem } from '../core/problem.ts';
 import { operationTypes, resourceOf } from '../resources.ts';
 import * as contract from './contract.ts';
 import * as store from './store.ts';
@@ -29,17 +28,13 @@ const listOperations: CollectionEndpoint<typeof contract.listOperations> = {
     const statement =
       keyHash === undefined
         ? store.listOperations(may, { ...filter, after: page.after, limit: fetchSize(page) })
-        : store.findOperationByKey(
-            may,
-            credential ?? principal.credentialId,
-            type ?? missingType(),
-            keyHash,
-          );
+        : statementOf(may, type, credential, keyHash);
     const rows = await reader.query(statement);
     const wanted = rows.filter(
       (row) =>
         (status === undefined || row.status === status) &&
-        (request === undefined || row.request_id === request),
+        (request === undefined || row.request_id === request) &&
+        (page.after === undefined || row.id < page.after),
     );
     return takePage(wanted, page, (row) => row.id, presentOperation);
   },
@@ -58,12 +53,19 @@ function visibilityOf(principal: Principal): store.Visibility {
   };
 }
 
-/** A key alone names no operation: each type has keys of its own. */
-function missingType(): never {
-  const message = 'is required with the Idempotency-Key header';
-  throw new Problem('missing_parameter', {
-    details: [{ field: 'query.type', code: 'required', message }],
-  });
+/** A key with a type names an operation; alone it names one of each type and credential. */
+function statementOf(
+  may: store.Visibility,
+  type: OperationType | undefined,
+  credential: string | undefined,
+  keyHash: Buffer,
+) {
+  const own = may.credentialId;
+  if (type !== undefined) {
+    return store.findOperationByKey(may, credential ?? own, type, keyHash);
+  }
+  const by = may.types.length === 0 ? own : credential;
+  return store.findOperationsByKey(may, by, operationTypes, keyHash);
 }
 
 /** As the interface shows it. */

@@ -140,6 +140,39 @@ export function listOperationsOn(
   };
 }
 
+/**
+ * What is bound to a key, whoever's and of whatever type: of each it is the first row from the key
+ * on, in the order of the index. So what it takes depends on how many credentials there are, and
+ * no write pays for an index of keys alone.
+ */
+export function findOperationsByKey(
+  may: Visibility,
+  credential: string | undefined,
+  types: readonly OperationType[],
+  keyHash: Buffer,
+): Statement<ShownOperation> {
+  const ofKey = `(
+    select f.* from credentials k cross join unnest($4::text[]) as t (type)
+    cross join lateral (
+      select * from operations o
+      where (o.merchant_id, o.credential_id, o.type, o.key_hash)
+        >= (k.merchant_id, k.id, t.type, $5)
+      order by o.merchant_id, o.credential_id, o.type, o.key_hash limit 1) f
+    where k.merchant_id = $1 and ($3::text is null or k.id = $3)
+      and (f.merchant_id, f.credential_id, f.type, f.key_hash)
+        = (k.merchant_id, k.id, t.type, $5) offset 0)`;
+  return {
+    name: 'find_operations_by_key',
+    text: `
+      select ${columns} from ${withActor(ofKey)}
+      where o.merchant_id = $1 and ${isVisible('$6', '$7')} order by o.id desc`,
+    values: [
+      ...[may.merchant, may.credentialId, credential === undefined ? null : lookupId(credential)],
+      ...[types, keyHash, may.types, may.locations],
+    ],
+  };
+}
+
 /** The operation behind one key of a credential, if it has committed. */
 export function findOperationByKey(
   may: Visibility,

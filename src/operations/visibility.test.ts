@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, type Api, newKey } from '../../test/kit/api.ts';
 import { type Environment, startEnvironment } from '../../test/kit/environment.ts';
 import { mintId } from '../core/id.ts';
-import { scopes } from '../resources.ts';
+import type { MerchantId } from '../core/principal.ts';
+import { operationTypes, scopes } from '../resources.ts';
+import { findOperationsByKey } from './store.ts';
 
 let service: Environment;
 let merchant: string;
@@ -284,10 +286,66 @@ describe('the Idempotency-Key as a filter', () => {
     made['adjust by key'] = meta.operation_id;
   });
 
-  test('needs the type, and must be a key', async () => {
-    const answer = await owner.get('/operations', { headers: { 'idempotency-key': newKey() } });
-    expect([answer.status, answer.code]).toEqual([400, 'missing_parameter']);
-    expect(answer.body.error.details).toMatchObject([{ field: 'query.type', code: 'required' }]);
+  test('alone finds all that had it, newest first, as far as they are visible', async () => {
+    const key = newKey();
+    const ask = { headers: { 'idempotency-key': key } };
+    const none: Answer = await owner.get('/operations', ask);
+    expect([none.status, none.body.data]).toEqual([200, []]);
+    const other = await service.given.credential(merchant);
+    const written = [
+      await owner.post('/customers', { name: 'A', email: 'a@example.com' }, { key }),
+      await owner.post('/products', { name: 'Oat' }, { key }),
+      await service.api.as(other.token).post('/products', { name: 'Rye' }, { key }),
+    ];
+    const [customer, oat, rye] = written.map(({ body }) => body.meta.operation_id);
+    const found = async (api: Api, query = '') =>
+      (await api.get(`/operations${query}`, ask)).body.data.map((one: { id: string }) => one.id);
+    expect(await found(owner)).toEqual([rye, oat, customer]);
+    expect(await found(owner, `?credential_id=${ownerId}`)).toEqual([oat, customer]);
+    expect(await found(owner, `?credential_id=${other.id}`)).toEqual([rye]);
+    expect(await found(owner, '?status=rejected')).toEqual([]);
+    expect(await found(owner, '?type=products.create')).toEqual([oat]);
+    const first = await owner.get('/operations?limit=2', ask);
+    const { next_cursor: next } = first.body.meta;
+    const path = `/operations?limit=2&cursor=${encodeURIComponent(next)}`;
+    expect((await owner.get(path, ask)).body.data).toMatchObject([{ id: customer }]);
+    const may = { scopes: ['operations.read', 'products.read'] };
+    expect(await found(await caller(may))).toEqual([rye, oat]);
+    expect(await found(await caller({ scopes: ['products.read'] }))).toEqual([]);
+    expect(await found(await caller({}, await service.given.merchant()))).toEqual([]);
+    Object.assign(made, { 'customer by key': customer, 'product oat': oat, 'product rye': rye });
+  });
+
+  test('alone takes no longer in a long history', async () => {
+    const one = await service.given.merchant();
+    const { id, token } = await service.given.credential(one);
+    const { body } = await service.api.as(token).post('/products', { name: 'Oat' });
+    await service.db.sql(
+      `insert into operations (merchant_id, id, credential_id, type, key_hash, fingerprint,
+         fingerprint_version, status, resource_id, movements, request_id, created_at)
+       select o.merchant_id, left(o.id, -5) || n, o.credential_id, o.type, sha256(n::text::bytea),
+         o.fingerprint, 1, o.status, o.resource_id, 0, o.request_id, o.created_at
+       from operations o, generate_series(10001, 40000) n where o.id = $1`,
+      [body.meta.operation_id],
+    );
+    await service.db.sql('analyze operations');
+    const may = { merchant: one as MerchantId, credentialId: id, locations: null };
+    const { text, values } = findOperationsByKey(
+      { ...may, types: operationTypes },
+      ...([undefined, operationTypes, Buffer.alloc(32, 7)] as const),
+    );
+    const [row] = await service.db.sql<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(
+      `explain (analyze, buffers, format json) ${text}`,
+      [...values],
+    );
+    const plan = row?.['QUERY PLAN'][0].Plan ?? {};
+    const touched = Number(plan['Shared Hit Blocks']) + Number(plan['Shared Read Blocks']);
+    expect(JSON.stringify(plan)).toContain('operations_key');
+    // Four blocks for each type of each of two credentials; the 30,000 operations are 1,000 blocks.
+    expect(touched).toBeLessThan(8 * operationTypes.length + 20);
+  });
+
+  test('must be a key', async () => {
     const bad = { headers: { 'idempotency-key': 'short' } };
     const refused = await owner.get('/operations?type=customers.create', bad);
     expect([refused.status, refused.code]).toEqual([400, 'idempotency_key_invalid']);

@@ -34,7 +34,7 @@ export function decideInvite(rows: Managed, write: Write<Invite>, time: string):
     scopes: scopesOfRole(role),
     ...locationsAsked(write.body, nowhere),
     ...{ version: 1, created_at: time, last_used_at: null, revoked_at: null },
-    ...{ expires_at: null, last_four: null, is_ended: false, token: null, life_days: null },
+    ...{ expires_at: null, last_four: null, is_ended: false, token: null, life_seconds: null },
     name_key: nameKey(name),
     ...invitationFor(write, time),
   };
@@ -97,7 +97,7 @@ function revise(before: HeldCredential, body: Update | InviteAgain): HeldCredent
 
 function changeOf(row: HeldCredential): ManagedChange {
   const nothing = { is_void: false, invitation: null, invitation_minutes: null, token: null };
-  return { ...row, ...nothing, life_days: null, version: row.version + 1 };
+  return { ...row, ...nothing, life_seconds: null, version: row.version + 1 };
 }
 
 function refusalOfChange(

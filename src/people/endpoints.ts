@@ -121,7 +121,7 @@ function presentPerson(
     location_ids: [...row.location_ids],
     status: row.revoked_at === null ? invited : 'revoked',
     invitation: null,
-    invitation_expires_at: end === null || minutes === null ? end : later(end, 0, minutes),
+    invitation_expires_at: end === null || minutes === null ? end : later(end, minutes * 60),
     last_used_at: row.last_used_at,
     version: row.version,
     created_at: row.created_at,

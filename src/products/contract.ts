@@ -6,6 +6,7 @@ import { searchText, sortText } from '../contract/format.ts';
 import {
   anyOf,
   ExternalId,
+  idIn,
   oneOf,
   QuantityIn,
   QuantityOut,
@@ -164,6 +165,7 @@ export const list = collection({
   description: 'By ID, oldest first, of every status unless one is named.',
   scope: 'products.read',
   query: Type.Object({
+    id: Type.Optional(anyOf(idIn('prod_', 'A product.'), 'IDs')),
     sku: Type.Optional(anyOf(sku, 'SKUs')),
     barcode: Type.Optional(barcode),
     external_id: Type.Optional(anyOf(ExternalId, 'external IDs')),

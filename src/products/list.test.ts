@@ -99,6 +99,12 @@ describe('a list of products', () => {
       '&external_id=X&external_id=x&sku=ab-1': [two],
       '&sku=AB-1&sku=ab-1&updated_after=2026-01-01T00:00:00Z': [one, two],
       '&sku={AB-1,ab-1}': [],
+      [`&id=${two}`]: [two],
+      [`&id=${two}&id=${one}&id=prod_none&id=${one}`]: [one, two],
+      [`&id=${two}&id=${one}&status=active`]: [one],
+      [`&id=${two}&id=${one}&updated_after=2026-01-01T00:00:00Z`]: [one, two],
+      [`&id=${one}&sku=ab-1`]: [],
+      '&id=prod_none': [],
     };
     for (const [filter, ids] of Object.entries(found)) {
       expect(await idsOf(api, filter, 1), filter).toEqual(ids);
@@ -125,7 +131,10 @@ describe('a list of products', () => {
       expect(await idsOf(api, names(100), limit)).toEqual(ids);
       expect(await idsOf(api, skus(3) + names(5), limit)).toEqual(ids.slice(3, 5));
     }
-    for (const filter of [skus(101), names(101)]) {
+    const those = (count: number) => many('id', (n) => ids[n] ?? `prod_${n}`, count);
+    for (const limit of [1, 2, 200]) expect(await idsOf(api, those(100), limit)).toEqual(ids);
+    expect(await idsOf(stranger, those(100))).toEqual([]);
+    for (const filter of [skus(101), names(101), those(101)]) {
       const refused = await api.get(`/products?limit=200${filter}`);
       expect([refused.status, refused.code]).toEqual([400, 'invalid_parameter']);
       expect(refused.body.error.details).toMatchObject([{ code: 'too_many' }]);

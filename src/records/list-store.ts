@@ -73,9 +73,7 @@ export function listOf(
       return Array.isArray(value) ? value.map(keyOf) : keyOf(String(value));
     });
     const given = filters.map(({ name, condition }, index) =>
-      query[name] !== undefined && Object.hasOwn(resource.unique, name)
-        ? condition(`$${index + first}`)
-        : '',
+      query[name] !== undefined && isUnique(resource, name) ? condition(`$${index + first}`) : '',
     );
     const from = (limit: number | string, conditions: string) =>
       walk(limit, conditions, given.join(''));
@@ -103,6 +101,9 @@ export function listOf(
   };
 }
 
+const isUnique = ({ unique }: RecordResource, name: string): boolean =>
+  name === 'id' || Object.hasOwn(unique, name);
+
 function comparisonOf(
   name: string,
   { query }: CollectionContract,
@@ -112,7 +113,8 @@ function comparisonOf(
     const condition = (value: string) => ` and (${value}::tsquery is null or r.search @@ ${value})`;
     return { condition, keyOf: searchQuery };
   }
-  const { column = name, keyOf = (value: string) => value } = comparisons[name] ?? {};
+  const asIs = name === 'id' ? lookupId : (value: string) => value;
+  const { column = name, keyOf = asIs } = comparisons[name] ?? {};
   const { type } = query.properties[name] as { readonly type?: string };
   const [of, equals] = type === 'array' ? ['text[]', '= any'] : ['text', '='];
   const condition = (value: string) =>

@@ -8,7 +8,7 @@ import { BodyParser } from '../contract/parse.ts';
 import { nullable, text } from '../contract/schema.ts';
 import { limits } from '../core/limits.ts';
 import { Problem } from '../core/problem.ts';
-import { badToken, type CallerChecks } from '../http/authenticate.ts';
+import { type CallerChecks, refuseToken } from '../http/authenticate.ts';
 import { decodeBody } from '../http/gather.ts';
 import type { Success } from '../http/respond.ts';
 import type { SessionRoute } from '../http/server.ts';
@@ -113,7 +113,7 @@ async function whoIs(options: SessionOptions, request: FastifyRequest): Promise<
   requireSameOrigin(request, options.publicUrl);
   const { principal } = await admitted(options, request);
   const person = await options.signIn.personOf(principal);
-  if (person === undefined) throw badToken(options.callers.failures, request);
+  if (person === undefined) return refuseToken(options.callers.failures, request);
   return { status: 200, data: { ...shown(person), expires_at: principal.expiresAt } };
 }
 
@@ -135,7 +135,7 @@ async function admitted({ callers }: SessionOptions, request: FastifyRequest) {
   const token = sessionToken(request);
   const found =
     token === undefined ? undefined : await callers.authenticator.authenticate(token, undefined);
-  if (token === undefined || found === undefined) throw badToken(callers.failures, request);
+  if (token === undefined || found === undefined) return refuseToken(callers.failures, request);
   request.caller = found.principal;
   return { principal: found.principal, token };
 }

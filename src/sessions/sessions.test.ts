@@ -87,7 +87,8 @@ describe('an invitation', () => {
     const all = await Promise.all(browsers.map((one) => accept(one, invitation)));
     expect(all.map(codeOf).sort()).toEqual(['201', '401 invalid_token', '401 invalid_token']);
     const [in_] = browsers.filter(({ cookie }) => cookie !== undefined);
-    expect(dataOf((await in_?.get(credential)) as Reply).id).toBe(id);
+    const own = dataOf((await in_?.get(credential)) as Reply);
+    expect([own.id, own.role]).toEqual([id, 'owner']);
     expect(codeOf(await new Browser().post('/console/session/invitation', { invitation }))).toBe(
       '401 invalid_token',
     );
@@ -167,7 +168,8 @@ describe('a session', () => {
     expect(
       (await service.api.get('/credential', { headers: { cookie: browser.cookie ?? '' } })).code,
     ).toBe('authentication_required');
-    expect((await service.api.as(session).get('/credential')).code).toBe('invalid_token');
+    const headers = { authorization: `Bearer ${session}` };
+    expect((await service.api.get('/credential', { headers })).code).toBe('invalid_token');
     const { token } = await service.given.credential(await service.given.merchant());
     const plain = new Browser({ authorization: `Bearer ${token}` });
     expect(codeOf(await plain.get(credential))).toBe('401 authentication_required');
@@ -251,26 +253,29 @@ describe('a session', () => {
 });
 
 describe('a password', () => {
-  test('is tried ten times at once by a name, on all nodes, whoever has it', async () => {
+  test('is tried ten times by a name, on all nodes at once, whoever has it', async () => {
     const { merchant, invite } = await shop();
     const { invitation } = await invite();
     await accept(new Browser(), invitation);
     const node = await startNode(service.db.serviceUrl);
     const other = new Sender(node.api.origin);
+    const from = [
+      { origin: service.api.origin, by: sender },
+      { origin: node.api.origin, by: other },
+    ];
+    const tryAt = async ({ origin, by }: (typeof from)[number], name: string) => {
+      const headers = { origin, 'content-type': 'application/json' };
+      const body = JSON.stringify({ merchant_id: merchant, name, password: 'wrong' });
+      return codeOf(await by.send('POST', '/console/session', headers, body));
+    };
+    const nodes = Array.from({ length: 5 }, () => from).flat();
+    const wrong = '401 invalid_token';
     for (const name of ['Ada', 'Nobody']) {
-      const tries = await Promise.all(
-        Array.from({ length: 16 }, async (_, n) => {
-          const origin = n % 2 === 0 ? service.api.origin : node.api.origin;
-          const headers = {
-            ...{ origin, 'content-type': 'application/json' },
-          };
-          const body = JSON.stringify({ merchant_id: merchant, name, password: 'wrong' });
-          const to = n % 2 === 0 ? sender : other;
-          return codeOf(await to.send('POST', '/console/session', headers, body));
-        }),
-      );
-      const count = (code: string) => tries.filter((one) => one === code).length;
-      expect([name, count('401 invalid_token'), count('429 rate_limited')]).toEqual([name, 10, 6]);
+      // Ten passwords at once take a busy machine longer than a request may: 504.
+      for (const one of nodes.slice(0, 7)) expect(await tryAt(one, name)).toBe(wrong);
+      const tries = await Promise.all(nodes.map((one) => tryAt(one, name)));
+      const expected = [...Array(3).fill(wrong), ...Array(7).fill('429 rate_limited')];
+      expect([name, ...tries.sort()]).toEqual([name, ...expected]);
     }
     const right = { merchant_id: merchant, name: 'Ada', password };
     expect(codeOf(await new Browser().post('/console/session', right))).toBe('429 rate_limited');

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import { appendAudit } from '../access/audit/store.ts';
 import { nameKey } from '../access/person-name.ts';
-import { AddressLimit } from '../access/rate/address.ts';
+import type { AddressLimit } from '../access/rate/address.ts';
 import { hashToken, isInvitation, kept, mintToken } from '../access/token.ts';
 import { commitAll } from '../access/transact.ts';
 import { limits } from '../core/limits.ts';
@@ -68,19 +68,17 @@ export interface Credentials {
 export class SignIn {
   readonly #reader: Reader;
   readonly #writer: Writer;
-  readonly #addresses = new AddressLimit(
-    limits.signInsPerMinute,
-    'Too many tries to sign in from this address.',
-  );
+  readonly #addresses: AddressLimit;
 
-  constructor(reader: Reader, globalWriter: Writer) {
+  constructor(reader: Reader, globalWriter: Writer, addresses: AddressLimit) {
+    this.#addresses = addresses;
     this.#reader = reader;
     this.#writer = globalWriter;
   }
 
   /** Whom an invitation is for. It can still be used. @throws Problem */
   async look(invitation: string, from: Origin): Promise<PersonRow & { readonly ends_at: string }> {
-    this.#limit(from);
+    await this.#limit(from);
     const hash = isInvitation(invitation) ? hashToken(invitation) : undefined;
     const [found] = hash === undefined ? [] : await this.#reader.query(findInvited(hash));
     if (found === undefined) throw notInvited();
@@ -108,7 +106,7 @@ export class SignIn {
 
   /** @throws Problem */
   async signIn({ merchant_id, name, password }: Credentials, from: Origin): Promise<Session> {
-    this.#limit(from);
+    await this.#limit(from);
     const key = nameKey(name);
     await this.#takeTry(merchant_id, key);
     const found = await this.#reader.query(findByName(merchant_id, key));
@@ -124,7 +122,7 @@ export class SignIn {
 
   /** What the browser asks its passkeys with. @throws Problem */
   async challenge(from: Origin): Promise<object> {
-    this.#limit(from);
+    await this.#limit(from);
     const { options, hash } = await authenticationOptions(from);
     await commitAll(this.#writer, [forgetChallenges, insertChallenge(hash)]);
     return options;
@@ -132,7 +130,7 @@ export class SignIn {
 
   /** Signs in by the answer of a passkey, which counts once. @throws Problem */
   async signInByPasskey(response: string, from: Origin): Promise<Session> {
-    this.#limit(from);
+    await this.#limit(from);
     const claim = claimOf(response);
     if (claim === undefined) throw notSignedIn(ofPasskey);
     const [used] = await commitAll(this.#writer, [useChallenge(hashChallenge(claim.challenge))]);
@@ -166,8 +164,8 @@ export class SignIn {
     return person;
   }
 
-  #limit({ address }: Origin): void {
-    const refusal = this.#addresses.refusal(address);
+  async #limit({ address }: Origin): Promise<void> {
+    const refusal = await this.#addresses.refusal(address);
     if (refusal !== undefined) throw refusal;
   }
 

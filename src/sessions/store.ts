@@ -120,7 +120,7 @@ export function endSession(merchant: MerchantId, tokenHash: Buffer): Statement {
   };
 }
 
-/** Sessions of a person that ended a while ago, some of them. */
+/** Sessions of a person that ended a while ago, some of them. What a consent rests on stays. */
 export function forgetSessions({ merchant_id, id }: PersonRow): Statement {
   return {
     name: 'forget_sessions',
@@ -129,6 +129,7 @@ export function forgetSessions({ merchant_id, id }: PersonRow): Statement {
         select t.token_hash from credential_tokens t
         where t.merchant_id = $1 and t.credential_id = $2
           and t.expires_at < now() - interval '${limits.endedTokenDays} days'
+          and not exists (select from credentials g where g.given_by = t.token_hash)
         limit 20 for update of t skip locked)`,
     values: [merchant_id, id],
   };

@@ -4,16 +4,21 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/kit/database.ts';
 import { startNode } from '../../test/kit/environment.ts';
 import { Given } from '../../test/kit/given.ts';
+import { limits } from '../core/limits.ts';
+import type { BackupSight } from './endpoints.ts';
 
 let db: TestDatabase;
 let given: Given;
 let node: Awaited<ReturnType<typeof startNode>>;
 let merchant: string;
+/** How the backups of the service are; undefined: it takes none. */
+let backups: BackupSight | undefined;
 
 beforeAll(async () => {
   db = await createTestDatabase();
   given = new Given(db);
-  node = await startNode(db.serviceUrl);
+  const usual = [undefined, undefined, undefined, undefined] as const;
+  node = await startNode(db.serviceUrl, ...usual, () => backups);
   merchant = await given.merchant();
 });
 afterAll(async () => {
@@ -33,7 +38,7 @@ async function caller(may: Parameters<typeof given.credential>[1] = {}) {
 
 interface Need {
   readonly code: string;
-  readonly about: { readonly id: string | null };
+  readonly about: { readonly type: string; readonly id: string | null };
 }
 
 const needsOf = async (api: typeof node.api): Promise<readonly Need[]> =>
@@ -103,4 +108,35 @@ test('names tokens, invitations, webhooks and reservations to who may see each',
   await api.patch(`/tokens/${soon}`, { expires_in_days: 90 });
   await api.patch(`/people/${person}`, { status: 'revoked' });
   expect(named(await needsOf(api))).toEqual(all.slice(3));
+});
+
+test('names a backup that failed, is old or missing to who may see everything', async () => {
+  const api = await caller({ scopes: ['access.read'] });
+  const location = await given.location(merchant);
+  const others = [
+    await caller({ scopes: ['access.read'], locations: [location] }),
+    await caller({ scopes: ['products.read'] }),
+  ];
+  const age = (minutes: number) =>
+    new Date(Date.now() - limits.backupOldHours * 3_600_000 - minutes * 60_000);
+  const [old, young] = [age(1), age(-1)];
+  const sights: [BackupSight | undefined, string | undefined, Date | undefined][] = [
+    [undefined, undefined, undefined],
+    [{ last: undefined, failure: undefined }, 'backup_missing', undefined],
+    [{ last: old, failure: undefined }, 'backup_old', old],
+    [{ last: young, failure: undefined }, undefined, undefined],
+    [{ last: old, failure: { at: young } }, 'backup_failed', young],
+  ];
+  for (const [sight, code, at] of sights) {
+    backups = sight;
+    const about = { type: 'backup', id: null, name: null };
+    const need = { code, about, at: at?.toISOString() ?? null, count: 1 };
+    const found = (await needsOf(api)).filter((one) => one.about.type === 'backup');
+    expect(found).toEqual(code === undefined ? [] : [{ ...need, text: expect.any(String) }]);
+    for (const other of others) {
+      const named = (await needsOf(other)).filter((one) => one.about.type === 'backup');
+      expect(named).toEqual([]);
+    }
+  }
+  backups = undefined;
 });

@@ -36,7 +36,7 @@ const Days = (description: string) =>
 
 const onceText =
   'The token itself. Shown by the first answer alone: null in every other one, a replay among ' +
-  'them. When that answer is lost, revoke the token and make another.';
+  'them. When that answer is lost, rotate the token, or revoke it and make another.';
 
 const Token = Type.Object(
   {
@@ -113,6 +113,32 @@ export const update = write({
   problems: ['insufficient_scope', 'location_not_granted', 'access_ended', 'token_of_application'],
 });
 
+export const rotate = write({
+  resource: tokens,
+  name: 'tokens.rotate',
+  method: 'POST',
+  path: '/tokens/{id}/rotate',
+  summary: 'Make a new token for the same credential',
+  description:
+    'The credential stays, with its idempotency keys. The new token is valid for as long as the ' +
+    'one before it was; that one ends after the overlap. Nobody rotates what holds more than he.',
+  scope: 'access.write',
+  body: Type.Object({
+    overlap_hours: Type.Optional(
+      defaulted(
+        Type.Integer({
+          minimum: 0,
+          maximum: limits.overlapHoursMax,
+          description: 'So long the old token stays valid; 0: it ends at once.',
+        }),
+        limits.overlapHoursDefault,
+      ),
+    ),
+  }),
+  data: Token,
+  problems: ['insufficient_scope', 'location_not_granted', 'access_ended', 'token_of_application'],
+});
+
 export const list = collection({
   resource: tokens,
   name: 'tokens.list',
@@ -140,4 +166,4 @@ export const get = member({
   problems: [],
 });
 
-export type TokenWrite = typeof create | typeof update;
+export type TokenWrite = typeof create | typeof update | typeof rotate;

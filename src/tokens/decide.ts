@@ -13,6 +13,7 @@ import { kept } from '../access/token.ts';
 import type { BodyOf } from '../contract/contract.ts';
 import type { Write } from '../contract/endpoint.ts';
 import { mintId } from '../core/id.ts';
+import { limits } from '../core/limits.ts';
 import type { Scope } from '../core/principal.ts';
 import { isSame, refusalByVersion, refuse } from '../records/revision.ts';
 import { scopes } from '../resources.ts';
@@ -21,6 +22,9 @@ import { tokens } from './resource.ts';
 
 type Create = BodyOf<typeof contract.create>;
 type Update = BodyOf<typeof contract.update>;
+type Rotate = BodyOf<typeof contract.rotate>;
+
+const daySeconds = 86_400;
 
 const noPerson = {
   ...{ role: null, name_key: null, is_void: false, invitation: null, invitation_minutes: null },
@@ -28,7 +32,7 @@ const noPerson = {
 } as const;
 
 export function decideCreate(rows: Managed, write: Write<Create>, time: string): ManagedOutcome {
-  const { name, scopes: wanted, expires_in_days: life_days } = write.body;
+  const { name, scopes: wanted, expires_in_days: days } = write.body;
   const token = kept(mintedFor(write, 'pat'));
   const row: ManagedChange = {
     ...noPerson,
@@ -37,7 +41,8 @@ export function decideCreate(rows: Managed, write: Write<Create>, time: string):
     scopes: inOrder(wanted),
     ...locationsAsked(write.body, { all_locations: false, location_ids: [] }),
     ...{ version: 1, created_at: time, last_used_at: null, revoked_at: null, is_ended: false },
-    ...{ token, last_four: token.lastFour, life_days, expires_at: time },
+    ...{ token, last_four: token.lastFour, expires_at: time },
+    life_seconds: days * daySeconds,
   };
   return refusalOfGrant(rows, write, row, 'scopes') ?? accept(rows, row);
 }
@@ -62,12 +67,36 @@ export function decideUpdate(rows: Managed, write: Write<Update>, time: string):
     scopes: wanted === undefined ? before.scopes : inOrder(wanted),
     ...locationsAsked(members, before),
     revoked_at: isRevoked ? time : null,
-    ...(days === undefined ? {} : { life_days: days, expires_at: time }),
+    ...(days === undefined ? {} : { life_seconds: days * daySeconds, expires_at: time }),
   };
   if (isSame(revised, before)) return unchanged(before);
-  const { life_days = null } = revised;
-  const change = { ...revised, ...noPerson, life_days, token: null, version: before.version + 1 };
+  const { life_seconds = null } = revised;
+  const change = {
+    ...revised,
+    ...noPerson,
+    life_seconds,
+    token: null,
+    version: before.version + 1,
+  };
   return refusalOfGrant(rows, write, change, 'scopes') ?? accept(rows, change);
+}
+
+/** The next token of a program: valid for as long as the one before it was. */
+export function decideRotate(rows: Managed, write: Write<Rotate>, time: string): ManagedOutcome {
+  const before = rows.get(write.id);
+  if (before === undefined) throw new Error(`${write.id} is gone`);
+  const { body, ifMatch } = write;
+  const refusal = refusalByVersion(before, ifMatch) ?? refusalOfGrant(rows, write, before);
+  if (refusal !== undefined) return refusal;
+  if (before.application !== null) return refuse('token_of_application');
+  if (before.revoked_at !== null || before.is_ended) return refuse('access_ended');
+  const token = kept(mintedFor(write, 'pat'));
+  return accept(rows, {
+    ...{ ...before, ...noPerson, version: before.version + 1 },
+    ...{ token, last_four: token.lastFour, expires_at: time },
+    life_seconds: Math.min(before.life_seconds ?? 0, limits.tokenDaysMax * daySeconds),
+    overlap_seconds: body.overlap_hours * 3_600,
+  });
 }
 
 function inOrder(wanted: readonly Scope[]): readonly Scope[] {

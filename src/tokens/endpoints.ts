@@ -7,10 +7,12 @@ import {
   isInReach,
   later,
   loadManaged,
+  loadTokens,
   locationFaults,
   type Managed,
   savesChanged,
   savesNew,
+  savesRotated,
   sightOf,
 } from '../access/managed.ts';
 import {
@@ -41,13 +43,17 @@ type TokenEndpoint<C extends contract.TokenWrite> = WriteEndpoint<
   ManagedChange
 >;
 
-const shared = {
-  check: locationFaults,
-  load: (writes: readonly Write[]) => loadManaged(writes),
+const common = {
   isFor: isInReach,
   find: ((merchant, ids) =>
     findManaged('tokens', merchant, ids)) as TokenEndpoint<contract.TokenWrite>['find'],
   present: presentToken,
+};
+
+const shared = {
+  ...common,
+  check: locationFaults,
+  load: (writes: readonly Write[]) => loadManaged(writes),
 };
 
 const create: TokenEndpoint<typeof contract.create> = {
@@ -66,6 +72,16 @@ const update: TokenEndpoint<typeof contract.update> = {
   save: savesChanged,
   beside: (done) =>
     auditOf(done, ({ revoked_at }) => (revoked_at === null ? 'token.change' : 'token.revoke')),
+};
+
+const rotate: TokenEndpoint<typeof contract.rotate> = {
+  ...common,
+  contract: contract.rotate,
+  load: loadTokens,
+  decide: (rows, write, { time }) => rule.decideRotate(rows, write, time),
+  save: savesRotated,
+  beside: (done) => auditOf(done, () => 'token.rotate'),
+  reveal: (write) => ({ token: mintedFor(write, 'pat') }),
 };
 
 const list: CollectionEndpoint<typeof contract.list> = {
@@ -87,12 +103,12 @@ const get: MemberEndpoint<typeof contract.get> = {
   },
 };
 
-export const tokenEndpoints: readonly Endpoint[] = [create, update, list, get];
+export const tokenEndpoints: readonly Endpoint[] = [create, update, rotate, list, get];
 
 function presentToken(
-  row: ManagedRow & Partial<Pick<ManagedChange, 'life_days'>>,
+  row: ManagedRow & Partial<Pick<ManagedChange, 'life_seconds'>>,
 ): DataOf<typeof contract.get> {
-  const { life_days: days = null, expires_at: end } = row;
+  const { life_seconds: seconds = null, expires_at: end } = row;
   const live = row.is_ended ? 'ended' : 'active';
   return {
     id: row.id,
@@ -107,7 +123,7 @@ function presentToken(
     status: row.revoked_at === null ? live : 'revoked',
     token: null,
     last_four: row.last_four,
-    expires_at: end === null || days === null ? end : later(end, days),
+    expires_at: end === null || seconds === null ? end : later(end, seconds),
     last_used_at: row.last_used_at,
     version: row.version,
     created_at: row.created_at,

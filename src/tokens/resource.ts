@@ -11,7 +11,7 @@ export const tokens = {
   path: '/tokens/{id}',
   scopes: [],
   readBy: 'access.read',
-  operationTypes: ['tokens.create', 'tokens.update'],
+  operationTypes: ['tokens.create', 'tokens.update', 'tokens.rotate'],
   tables: [],
   example: {
     name: 'Till 1',
@@ -22,6 +22,7 @@ export const tokens = {
     last_four: '9sa1',
     token: null,
     expires_in_days: 90,
+    overlap_hours: 24,
     version: 1,
   },
 } as const satisfies Resource;

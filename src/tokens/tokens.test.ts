@@ -108,6 +108,87 @@ describe('a token', () => {
     expect(await end(next.token)).toBeGreaterThan(299 * day);
   });
 
+  test('is made anew for the same credential, whose keys stay; the old one as told', async () => {
+    const { api, make, id: by } = await shop();
+    const { id, token, expires_at } = await make({ scopes: ['products.write'] });
+    const key = newKey();
+    const sold = { name: 'Oat' };
+    const done = await api.as(token).post('/products', sold, { key });
+    const once = { key: newKey() };
+    const path = `/tokens/${id}/rotate`;
+    const next = await api.post(path, { overlap_hours: 0 }, once);
+    const { data } = next.body;
+    expect([next.status, data]).toEqual([
+      200,
+      expect.objectContaining({ id, version: 2, last_four: data.token.slice(-4) }),
+    ]);
+    expect(data.token).toMatch(/^tb_pat_/);
+    expect((await api.as(token).get('/credential')).status).toBe(401);
+    const fresh = api.as(data.token);
+    expect((await fresh.get('/credential')).body.data).toMatchObject({ id });
+    const again = await fresh.post('/products', sold, { key });
+    expect(again.body.meta.operation_id).toBe(done.body.meta.operation_id);
+    expect(Date.parse(data.expires_at) - Date.parse(expires_at)).toBeLessThan(60_000);
+    expect((await fresh.get('/credential')).body.data.expires_at).toBe(data.expires_at);
+    const replay = await api.post(path, { overlap_hours: 0 }, once);
+    expect(replay.body.data).toMatchObject({ id, token: null, last_four: data.last_four });
+    const [line] = (await trail.lines('token.rotate')).slice(-1);
+    expect(line).toMatchObject({ credential_id: id, by_credential_id: by });
+    expect(JSON.stringify(await trail.lines())).not.toContain(data.token.slice(7));
+  });
+
+  test('is valid beside the next one for a day, unless told otherwise', async () => {
+    const { api, make } = await shop();
+    const { id, token } = await make();
+    const left = async (one: string) =>
+      Date.parse((await api.as(one).get('/credential')).body.data.expires_at) - Date.now();
+    const next = (await api.post(`/tokens/${id}/rotate`, {})).body.data.token;
+    expect(Math.abs((await left(token)) - day)).toBeLessThan(60_000);
+    expect(Math.abs((await left(next)) - 90 * day)).toBeLessThan(60_000);
+    const last = (await api.post(`/tokens/${id}/rotate`, { overlap_hours: 2 })).body.data.token;
+    for (const one of [token, next]) {
+      expect(Math.abs((await left(one)) - day / 12)).toBeLessThan(60_000);
+    }
+    expect(Math.abs((await left(last)) - 90 * day)).toBeLessThan(60_000);
+    await service.db.sql(
+      `update credential_tokens set created_at = now() - interval '500 days'
+       where credential_id = $1`,
+      [id],
+    );
+    const most = (await api.post(`/tokens/${id}/rotate`, {})).body.data.token;
+    expect(Math.abs((await left(most)) - 366 * day)).toBeLessThan(60_000);
+  });
+
+  test('rotated many times at once leaves one that lasts', async () => {
+    const { api, make } = await shop();
+    const { id, token } = await make();
+    const made = await Promise.all(
+      Array.from({ length: 6 }, () => api.post(`/tokens/${id}/rotate`, { overlap_hours: 0 })),
+    );
+    const all = [token, ...made.map(({ body }) => body.data.token)];
+    const live = await Promise.all(all.map((one) => api.as(one).get('/credential')));
+    expect(live.filter(({ status }) => status === 200)).toHaveLength(1);
+    const { data } = (await api.get(`/tokens/${id}`)).body;
+    const lasting = all.find((_, index) => live[index]?.status === 200);
+    expect(data).toMatchObject({ version: 7, last_four: lasting?.slice(-4), status: 'active' });
+  });
+
+  test('is rotated by nobody who holds less, and not once it has ended', async () => {
+    const { api, make, merchant } = await shop();
+    const { id } = await make({ scopes: ['customers.read'] });
+    const may = { scopes: ['access.write', 'products.read'] };
+    const less = api.as((await service.given.credential(merchant, may)).token);
+    expect((await less.post(`/tokens/${id}/rotate`, {})).code).toBe('insufficient_scope');
+    const person = (await api.post('/people', { name: 'Ada', role: 'viewer' })).body.data;
+    expect((await api.post(`/tokens/${person.id}/rotate`, {})).status).toBe(404);
+    const faults = [{ overlap_hours: -1 }, { overlap_hours: 721 }, { overlap_hours: 1.5 }];
+    for (const body of faults) {
+      expect((await api.post(`/tokens/${id}/rotate`, body)).status).toBe(422);
+    }
+    await api.patch(`/tokens/${id}`, { status: 'revoked' });
+    expect((await api.post(`/tokens/${id}/rotate`, {})).code).toBe('access_ended');
+  });
+
   test('gives no more than who makes or changes it holds', async () => {
     const { api, merchant, make } = await shop();
     const location = await service.given.location(merchant);
@@ -127,14 +208,17 @@ describe('a token', () => {
     }
   });
 
-  test('is given no more by who lost it at this moment', async () => {
+  test.each([
+    ['lost it', "scopes = '{access.write}'"],
+    ['is revoked', 'revoked_at = now()'],
+  ])('is given no more by who %s at this moment', async (_, what) => {
     const { api, id, merchant } = await shop();
     const session = await service.db.session();
     await session.query('begin');
-    await session.query(
-      `update credentials set scopes = '{access.write}' where merchant_id = $1 and id = $2`,
-      [merchant, id],
-    );
+    await session.query(`update credentials set ${what} where merchant_id = $1 and id = $2`, [
+      merchant,
+      id,
+    ]);
     const asked = api.post('/tokens', { name: 'T', scopes: ['products.read'] });
     await vi.waitFor(async () => {
       const waiting = await service.db.sql(
@@ -173,6 +257,8 @@ describe('what an application is allowed', () => {
     );
     const refused = await api.patch(`/tokens/${consent}`, { name: 'X' });
     expect([refused.status, refused.code]).toEqual([422, 'token_of_application']);
+    const rotated = await api.post(`/tokens/${consent}/rotate`, {});
+    expect([rotated.status, rotated.code]).toEqual([422, 'token_of_application']);
     expect((await api.as(access).get('/products')).status).toBe(200);
     const ended = await api.patch(`/tokens/${approval}`, { status: 'revoked' });
     expect(ended.status).toBe(200);

@@ -2,7 +2,6 @@
 // What became of it is among the deliveries. A node that dies in between sends nothing.
 
 import type { Operation, Write } from '../contract/endpoint.ts';
-import { limits } from '../core/limits.ts';
 import type { MerchantId } from '../core/principal.ts';
 import { begin, commit, type Reads, requireCommitted, type Writer } from '../core/statement.ts';
 import type { Destinations } from './address.ts';
@@ -16,6 +15,8 @@ import { type CallRow, findCall, recordAttempt } from './store.ts';
 
 interface TrialOptions extends Pick<WebhookTools, 'sealer' | 'destinations'> {
   readonly sender: SenderOnDemand;
+  /** Of one merchant. */
+  readonly atOnce: number;
   readonly writer: Writer;
   readonly readerOf: (merchant: MerchantId) => Reads;
 }
@@ -59,7 +60,7 @@ export class WebhookTrials implements WebhookTools {
     this.#calls.set(merchant, calls);
     const body = bodyOf(operation, write, row);
     const sending =
-      calls > limits.webhookTestsAtOnce
+      calls > this.#options.atOnce
         ? nothingSent('too_many_tests')
         : this.#call(row, merchant, eventId, at, body);
     const outcome = await sending.finally(() => this.#done(merchant));

@@ -31,6 +31,7 @@ const replaysEach = 150;
 export interface Outcome {
   readonly seed: number;
   readonly seconds: number;
+  readonly workers: number;
   readonly requests: number;
   /** Different keys, and those that were done or refused for good. */
   readonly keys: number;
@@ -43,11 +44,15 @@ export interface Outcome {
   readonly met: Met;
 }
 
-export async function runChaos(seed: number, seconds: number): Promise<Outcome> {
+/** @param workers how many processes of each node serve */
+export async function runChaos(seed: number, seconds: number, workers = 1): Promise<Outcome> {
   const directory = await mkdtemp(join(tmpdir(), 'tallybook-history-'));
   let clients: Clients | undefined;
   let receivers: Receivers | undefined;
-  const environment = await ChaosEnvironment.make((credential) => clients?.adopt(credential));
+  const environment = await ChaosEnvironment.make(
+    (credential) => clients?.adopt(credential),
+    workers,
+  );
   try {
     receivers = await Receivers.start(environment, new Random(seed + 1));
     clients = Clients.start(environment, seed, directory);
@@ -70,6 +75,7 @@ export async function runChaos(seed: number, seconds: number): Promise<Outcome> 
     return {
       seed,
       seconds,
+      workers,
       ...countsOf(attempts),
       drainedMs,
       recovery: recoveryOf(attempts, events),

@@ -7,8 +7,10 @@ const credentialNames = ['steady', 'shaken', 'neighbour'] as const;
 export type CredentialName = (typeof credentialNames)[number];
 
 /**
- * `change` is a PATCH of a customer, product or location by its ID, `upsert` one of a product by
- * the shop's own; `foreign` asks for another shop's.
+ * `change` is a PATCH of a customer, product, location, person or token by its ID, `upsert` one of
+ * a product by the shop's own; `foreign` asks for another shop's. `person` and `token` make one,
+ * `revoke` ends a token; `use` reads with a token that was made, `ended` with one whose revocation
+ * was answered.
  */
 export type Kind =
   | 'adjust'
@@ -25,6 +27,11 @@ export type Kind =
   | 'levels'
   | 'movement'
   | 'events'
+  | 'person'
+  | 'token'
+  | 'revoke'
+  | 'use'
+  | 'ended'
   | 'foreign';
 
 export interface Target {
@@ -92,6 +99,8 @@ export interface Attempt {
   readonly position?: string;
   readonly journal?: string;
   readonly levels?: readonly SeenLevel[];
+  /** Of a new person or token: what only the first answer shows was in it. */
+  readonly isShown?: boolean;
   readonly record?: SeenRecord;
   /** Of a page of events: the position it was asked from. */
   readonly after?: number;

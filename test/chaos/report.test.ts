@@ -10,7 +10,7 @@ const names = Object.keys(meanings) as (keyof Met)[];
 
 function outcome(members: Partial<Outcome> = {}, times = 1): Outcome {
   return {
-    ...{ seed: 1, seconds: 45, requests: 9, keys: 3, acknowledged: 3, drainedMs: 5 },
+    ...{ seed: 1, seconds: 45, workers: 1, requests: 9, keys: 3, acknowledged: 3, drainedMs: 5 },
     recovery: { times: [4, 5_001], cutShort: 1 },
     faults: new Map([['database killed', 1]]),
     findings: [{ what: 'keys with two answers', faults: [] }],

@@ -27,8 +27,13 @@ export function missed({ met, faults, seconds }: Outcome): string[] {
 }
 
 /** What does the same run again. */
-export function repetition({ seed, seconds }: Pick<Outcome, 'seed' | 'seconds'>, commit: string) {
-  return `SEED=${seed} COMMIT=${commit} npm run chaos -- --seconds ${seconds} --seed ${seed}`;
+export function repetition(
+  { seed, seconds, workers }: Pick<Outcome, 'seed' | 'seconds' | 'workers'>,
+  commit: string,
+) {
+  const more = workers === 1 ? '' : ` --workers ${workers}`;
+  const run = `npm run chaos -- --seconds ${seconds} --seed ${seed}${more}`;
+  return `SEED=${seed} COMMIT=${commit} ${run}`;
 }
 
 export function describe(outcome: Outcome, commit: string): string {

@@ -1,5 +1,5 @@
-// `npm run chaos -- --seconds N --seed S`: one run, and what came of it. Exit code 1 when something
-// was found, or when the run has not met everything it must meet to prove anything.
+// `npm run chaos -- --seconds N --seed S --workers W`: one run, and what came of it. Exit code 1
+// when something was found, or when the run has not met everything it must meet to prove anything.
 
 import { execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -7,10 +7,11 @@ import { parseArgs } from 'node:util';
 import { runChaos } from './chaos.ts';
 import { describe, isGood, repetition } from './report.ts';
 
-const usage = `Usage: npm run chaos -- [--seconds N] [--seed S]
+const usage = `Usage: npm run chaos -- [--seconds N] [--seed S] [--workers W]
 
   --seconds N  how long to break things, 10 to 86400 (default 600)
   --seed S     what to choose, 0 to 4294967295 (default: at random)
+  --workers W  how many processes of each node serve, 1 to 8 (default 1)
 `;
 
 function numberOf(name: string, text: string, least: number, most: number): number {
@@ -24,6 +25,7 @@ async function main(): Promise<void> {
     options: {
       seconds: { type: 'string', default: '600' },
       seed: { type: 'string', default: String(randomInt(2 ** 32)) },
+      workers: { type: 'string', default: '1' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -33,9 +35,10 @@ async function main(): Promise<void> {
   }
   const seconds = numberOf('seconds', values.seconds, 10, 86_400);
   const seed = numberOf('seed', values.seed, 0, 2 ** 32 - 1);
+  const workers = numberOf('workers', values.workers, 1, 8);
   // Before anything can break: a run that ends in the middle can be repeated, too.
-  process.stdout.write(`${repetition({ seed, seconds }, commit())}\n`);
-  const outcome = await runChaos(seed, seconds);
+  process.stdout.write(`${repetition({ seed, seconds, workers }, commit())}\n`);
+  const outcome = await runChaos(seed, seconds, workers);
   process.stdout.write(describe(outcome, commit()));
   // At once: two of five runs ended their work, and then never the process (a loop inside of Node).
   process.exit(isGood(outcome) ? 0 : 1);

@@ -73,6 +73,30 @@ describe('a person', () => {
     await expect.poll(async () => (await personCalled('Carl'))?.role).toBe('keeper');
   });
 
+  test('is given another role and other locations, which count at once', async () => {
+    const [mill, yard] = [await shop.location('Mill'), await shop.location('Yard')];
+    const hers = await shop.enter({ name: 'Dora', role: 'viewer', locations: [mill] });
+    await hers.page.getByRole('heading', { name: 'Stock', level: 1 }).waitFor();
+    expect(await hers.page.getByRole('link', { name: 'Count' }).count()).toBe(0);
+    const { page } = await enter('/people');
+    await page.getByRole('button', { name: 'Change Dora' }).click();
+    await page.getByRole('menuitem', { name: 'Name, role' }).click();
+    await page.getByRole('radio', { name: 'Stock keeper' }).check();
+    await page.getByRole('checkbox', { name: 'Mill' }).uncheck();
+    await page.getByRole('checkbox', { name: 'Yard' }).check();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await personCalled('Dora')).toMatchObject({
+      ...{ role: 'keeper', all_locations: false, location_ids: [yard] },
+    });
+    await page.getByRole('row').filter({ hasText: 'Dora' }).filter({ hasText: 'Yard' }).waitFor();
+    await hers.page.reload();
+    await hers.page.getByRole('link', { name: 'Count' }).click();
+    await expect
+      .poll(() => hers.page.getByRole('combobox', { name: 'Location' }).inputValue())
+      .toBe('Yard');
+  });
+
   test('who is the last owner stays owner, and the page says so', async () => {
     const alone = await here.shop();
     const { page } = await alone.enter({ name: 'Only' });
@@ -105,6 +129,52 @@ test('a token is shown once, works, and is not kept by the page', async () => {
   await expect
     .poll(async () => (await here.service.api.as(token).get('/credential')).status)
     .toBe(401);
+});
+
+test('a program gets a new token, shown once, and the old one ends', async () => {
+  const made = await shop.api.post('/tokens', { name: 'Till 9', scopes: ['products.read'] });
+  const { id, token: old } = made.body.data;
+  const { page } = await enter('/people?tab=programs');
+  await page.getByRole('button', { name: 'Change Till 9' }).click();
+  await page.getByRole('menuitem', { name: 'New token' }).click();
+  await page.getByLabel('Somebody else may know the old one').check();
+  await page.getByRole('dialog').getByRole('button', { name: 'New token' }).click();
+  const token = await page.getByLabel('Token', { exact: true }).inputValue();
+  expect(await storageOf(page)).not.toContain('tb_pat_');
+  const { status, body } = await here.service.api.as(token).get('/credential');
+  expect([status, body.data.id]).toEqual([200, id]);
+  expect((await here.service.api.as(old).get('/credential')).status).toBe(401);
+});
+
+test('a token is given other rights, locations and another end, which count at once', async () => {
+  const [mill, yard] = [await shop.location('Old mill'), await shop.location('Old yard')];
+  const { body } = await shop.api.post('/tokens', {
+    ...{ name: 'Scales', scopes: ['products.read'], location_ids: [mill], expires_in_days: 30 },
+  });
+  const till = here.service.api.as(body.data.token);
+  const levelsAt = async (id: string) =>
+    (await till.get(`/inventory/levels?location_id=${id}`)).status;
+  expect(await levelsAt(yard)).toBe(403);
+  const { page } = await enter('/people?tab=programs');
+  await page.getByRole('button', { name: 'Change Scales' }).click();
+  await page.getByRole('menuitem', { name: 'Name, rights, end' }).click();
+  await page.getByLabel('Name of the program').fill('Scales 2');
+  await page.getByLabel('See products').uncheck();
+  await page.getByLabel('See stock').check();
+  await page.getByRole('checkbox', { name: 'Old mill' }).uncheck();
+  await page.getByRole('checkbox', { name: 'Old yard' }).check();
+  await page.getByLabel('Give it another end').check();
+  await page.getByLabel('Ends after so many days').fill('60');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  const { data } = (await shop.api.get(`/tokens/${body.data.id}`)).body;
+  expect(data).toMatchObject({
+    ...{ name: 'Scales 2', scopes: ['inventory.read'], location_ids: [yard] },
+  });
+  const days = (Date.parse(data.expires_at) - Date.now()) / 86_400_000;
+  expect(Math.round(days)).toBe(60);
+  expect([await levelsAt(yard), await levelsAt(mill)]).toEqual([200, 403]);
+  expect((await till.get('/products')).status).toBe(403);
 });
 
 test('a token whose answer was lost is named without its text, which is said', async () => {

@@ -108,6 +108,23 @@ describe('what became of a request', () => {
     expect(await shop.level(product, place)).toBe('5');
   });
 
+  test('that was refused for want of stock names the product', async () => {
+    const product = await shop.product({ name: 'Pepper' }, place, '1');
+    const { code } = await shop.api.post('/inventory/transfers', {
+      ...{ from_location_id: place, reason: 'sale' },
+      lines: [{ product_id: product, quantity: '2' }],
+    });
+    expect(code).toBe('insufficient_quantity');
+    const { page } = await shop.enter({ role: 'keeper' });
+    await page.goto(pathOf('/requests?status=rejected'));
+    const row = page.getByRole('row').filter({ hasText: 'Not enough was there' });
+    await row.getByRole('link', { name: 'Pepper' }).waitFor();
+    await row.getByRole('link', { name: 'Move stock' }).click();
+    await page.getByRole('heading', { name: 'It was refused' }).waitFor();
+    await page.getByRole('alert').getByRole('link', { name: 'Pepper' }).click();
+    await page.getByRole('heading', { name: 'Pepper', level: 1 }).waitFor();
+  });
+
   test('that nobody knows is said with what it means', async () => {
     const { page } = await shop.enter({ role: 'viewer' });
     await page.goto(pathOf('/requests?q=a-key-that-never-arrived'));
@@ -140,7 +157,59 @@ test('the overview shows what moved, what is low, and what was short', async () 
   const days = part('Movements of the last 30 days');
   await days.getByText('2 movements here').waitFor();
   await days.getByText('Show the figures').click();
-  await days.getByText(/^(Counted: 1 · Sold: 1|Sold: 1 · Counted: 1)$/).waitFor();
+  await days.getByText(/^(Count: 1 · Sale: 1|Sale: 1 · Count: 1)$/).waitFor();
   await part('Running low').getByRole('link', { name: 'Open in Stock' }).click();
   await page.getByRole('row').filter({ hasText: 'Honey' }).waitFor();
+});
+
+test('the overview names what needs somebody, and leads to where it is mended', async () => {
+  const alone = await here.shop();
+  const mill = await alone.location('Mill');
+  const make = async (path: string, body: object) => {
+    const answer = await alone.api.post(path, body);
+    expect(answer.status).toBe(201);
+    return answer.body.data.id as string;
+  };
+  const { page } = await alone.enter({ name: 'Ada' });
+  await page.goto(pathOf('/overview'));
+  const panel = page.getByRole('region', { name: 'Needs somebody' });
+  const lines = async () => (await panel.getByRole('listitem').allInnerTexts()).join('\n');
+  await panel.waitFor();
+  await panel.getByText('Nothing needs you. All is well.').waitFor();
+  const scopes = ['products.read'];
+  const till = await make('/tokens', { name: 'Till 7', scopes, all_locations: true });
+  const scales = await make('/tokens', { name: 'Scales', scopes, all_locations: true });
+  const late = await make('/people', { name: 'Bea', role: 'viewer', all_locations: true });
+  const hook = await make('/webhooks', { url: 'https://a.example.com/x', status: 'paused' });
+  const product = await alone.product({ name: 'Rye' }, mill, '5');
+  const lines1 = [{ product_id: product, quantity: '1' }];
+  const aside = await make('/inventory/reservations', { location_id: mill, lines: lines1 });
+  const { sql } = here.service.db;
+  const end = `update credential_tokens set created_at = now() - interval '80 days',
+    expires_at = now() + $2::interval where credential_id = $1`;
+  await sql(end, [till, '-1 day']);
+  await sql(end, [scales, '13 days']);
+  await sql('update credentials set invitation_expires_at = now() where id = $1', [late]);
+  await sql(`update webhooks set pause_reason = 'receiver_gone' where id = $1`, [hook]);
+  await sql(
+    `update inventory_reservations set status = 'expired', ended_at = now(),
+       end_operation_id = operation_id where id = $1`,
+    [aside],
+  );
+  const { body } = await alone.api.get('/status');
+  const codes = body.data.needs.map(({ code }: { readonly code: string }) => code);
+  expect(codes).toEqual([
+    ...['token_ended', 'token_ends', 'invitation_ended', 'webhook_paused', 'reservations_expired'],
+  ]);
+  await page.reload();
+  await expect.poll(lines).toMatch(/Till 7\s+This token has ended/);
+  expect(await lines()).toMatch(/Scales\s+This token ends soon/);
+  expect(await lines()).toMatch(/Bea\s+The invitation was not used in time/);
+  expect(await lines()).toMatch(/A webhook\s+It is paused/);
+  expect(await lines()).toMatch(/Mill\s+Something put aside here was not fetched in time/);
+  await panel.getByRole('link', { name: 'A webhook' }).click();
+  await page.getByText('the receiver said that it is gone').waitFor();
+  await page.goBack();
+  await panel.getByRole('link', { name: 'Bea' }).click();
+  await page.getByRole('row').filter({ hasText: 'Bea' }).getByText('Invitation ran out').waitFor();
 });

@@ -41,6 +41,18 @@ async function scan(page: Page, code: string) {
   await page.keyboard.press('Enter');
 }
 
+/** To the store. */
+async function carryFour(page: Page, one: { readonly name: string; readonly barcode: string }) {
+  await page.getByRole('tab', { name: 'Transfer' }).click();
+  await page.getByRole('combobox', { name: 'To' }).click();
+  await page.getByRole('option', { name: 'Store' }).click();
+  await page.getByRole('combobox', { name: 'Scan or search' }).fill(one.barcode);
+  await page.keyboard.press('Enter');
+  await page.getByLabel(`Quantity of ${one.name}`).fill('4');
+  await page.getByRole('button', { name: 'Record the transfer (1)' }).click();
+  await page.getByText('Recorded: 1 line').waitFor();
+}
+
 describe('what is scanned', () => {
   test('is sold: twice the same product is two of it', async () => {
     const { id, name, barcode } = await product('5');
@@ -77,14 +89,7 @@ describe('what is scanned', () => {
   test('is carried to another location', async () => {
     const { id, name, barcode } = await product('5');
     const { page } = await open();
-    await page.getByRole('tab', { name: 'Transfer' }).click();
-    await page.getByRole('combobox', { name: 'To' }).click();
-    await page.getByRole('option', { name: 'Store' }).click();
-    await page.getByRole('combobox', { name: 'Scan or search' }).fill(barcode);
-    await page.keyboard.press('Enter');
-    await page.getByLabel(`Quantity of ${name}`).fill('4');
-    await page.getByRole('button', { name: 'Record the transfer (1)' }).click();
-    await page.getByText('Recorded: 1 line').waitFor();
+    await carryFour(page, { name, barcode });
     expect([await shop.level(id, place), await shop.level(id, store)]).toEqual(['1', '4']);
   });
 
@@ -140,4 +145,81 @@ describe('a sale of more than is there', () => {
     await page.getByText('(2 of it was not there)').waitFor();
     expect(await shop.level(id, place)).toBe('0');
   });
+});
+
+describe('what was recorded by mistake', () => {
+  test('is taken back by its opposite, once, and both stand in the ledger', async () => {
+    const { id, barcode } = await product('5');
+    const { page } = await open();
+    await scan(page, barcode);
+    await page.getByLabel('Reference').fill('receipt 8');
+    await page.getByRole('button', { name: 'Record the sale (1)' }).click();
+    await page.getByText('Recorded: 1 line').waitFor();
+    const [sale] = await shop.movements(id);
+    await page.getByRole('button', { name: 'Undo' }).dblclick();
+    await page.getByText('Undone.').waitFor();
+    expect(await page.getByText('Recorded: 1 line').count()).toBe(0);
+    expect(await shop.level(id, place)).toBe('5');
+    const [back, ...before] = await shop.movements(id);
+    expect(back).toMatchObject({
+      ...{ quantity_delta: '1', reason: 'other', reference: 'receipt 8' },
+      note: `Undoes ${sale.operation_id}`,
+    });
+    expect(before).toHaveLength(2);
+  });
+
+  test('is taken back as far as it moved, from the other location too', async () => {
+    const { id, name, barcode } = await product('5');
+    const { page } = await open();
+    await carryFour(page, { name, barcode });
+    // Somebody has sold it there meanwhile: it cannot come back.
+    const gone = { from_location_id: store, reason: 'sale' };
+    const lines = [{ product_id: id, quantity: '4' }];
+    await shop.api.post('/inventory/transfers', { ...gone, lines });
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('alert').waitFor();
+    expect([await shop.level(id, place), await shop.level(id, store)]).toEqual(['1', '0']);
+    await shop.api.post('/inventory/transfers', {
+      ...{ to_location_id: store, reason: 'return', lines },
+    });
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('Undone.').waitFor();
+    expect([await shop.level(id, place), await shop.level(id, store)]).toEqual(['5', '0']);
+  });
+});
+
+test('what a customer brings back is a return', async () => {
+  const { id, barcode } = await product('5');
+  const { page } = await open();
+  await page.getByRole('tab', { name: 'Return' }).click();
+  await scan(page, barcode);
+  await page.getByRole('button', { name: 'Record the return (1)' }).click();
+  await page.getByText('Recorded: 1 line').waitFor();
+  const [last] = await shop.movements(id);
+  expect(last).toMatchObject({ reason: 'return', quantity_delta: '1', quantity_after: '6' });
+});
+
+test('the keyboard leads to a receipt from anywhere, and the sheet says how', async () => {
+  const { id, barcode } = await product('5');
+  const { page } = await open();
+  await page.goto(`${here.service.api.origin}/console/movements`);
+  await page.getByRole('heading', { name: 'Movements', level: 1 }).waitFor();
+  await page.keyboard.press('Control+/');
+  await page
+    .getByRole('row')
+    .filter({ hasText: 'Alt + R' })
+    .getByText('Record a receipt')
+    .waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await page.keyboard.press('Alt+R');
+  await page.locator('[role=combobox][placeholder]:focus').waitFor();
+  await scan(page, barcode);
+  await page.keyboard.press('Alt+T');
+  await page.getByRole('tab', { name: 'Transfer', selected: true }).waitFor();
+  await page.keyboard.press('Alt+R');
+  await page.getByRole('tab', { name: 'Receipt', selected: true }).waitFor();
+  await page.getByRole('button', { name: 'Record the receipt (1)' }).press('Enter');
+  await page.getByText('Recorded: 1 line').waitFor();
+  expect(await shop.level(id, place)).toBe('6');
 });

@@ -114,3 +114,25 @@ test('its stock and its history say who, why and by how much', async () => {
   await page.getByRole('img', { name: /^On hand since/ }).waitFor();
   expect(await page.getByRole('button', { name: 'Edit', exact: true }).count()).toBe(0);
 });
+
+test('a barcode of another product is asked about, and taken when somebody means it', async () => {
+  const first = await shop.product({ name: 'Mug, red', barcode: '4006381333931' });
+  const { id } = await product();
+  const { page } = await shop.enter();
+  await page.goto(addressOf(id));
+  await page.getByRole('button', { name: 'Edit', exact: true }).click();
+  await page.getByLabel('Barcode').fill('4006381333931');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  const asked = page.getByRole('alert').filter({ hasText: 'Another product has the barcode' });
+  await asked.getByRole('link', { name: 'Mug, red' }).waitFor();
+  expect((await read(id)).barcode).toBe(null);
+  await asked.getByRole('button', { name: 'Go back' }).click();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await asked.getByRole('button', { name: 'Save it nevertheless' }).click();
+  await expect.poll(async () => (await read(id)).barcode).toBe('4006381333931');
+  expect((await read(first)).barcode).toBe('4006381333931');
+  await page.getByRole('button', { name: 'Edit', exact: true }).click();
+  await page.getByLabel('Name').fill('Mug, blue');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await expect.poll(async () => (await read(id)).name).toBe('Mug, blue');
+});

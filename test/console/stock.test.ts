@@ -45,6 +45,30 @@ describe('a number that is changed where it stands', () => {
     expect(before).toHaveLength(1);
   });
 
+  test('is taken back, unless somebody has changed it since', async () => {
+    const { id, name } = await product('5');
+    const { page } = await shop.enter({ role: 'keeper' });
+    const level = page.getByLabel(`On hand of ${name}`, { exact: true });
+    await level.fill('7');
+    await level.press('Enter');
+    await page.getByText(`${name}: now 7`).waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('Undone.').waitFor();
+    await expect.poll(() => level.inputValue()).toBe('5');
+    const [back, change] = await shop.movements(id);
+    expect(back).toMatchObject({
+      ...{ quantity_before: '7', quantity_after: '5', reason: 'correction' },
+      note: `Undoes ${change.operation_id}`,
+    });
+    await level.fill('9');
+    await level.press('Enter');
+    await page.getByText(`${name}: now 9`).waitFor();
+    await shop.setLevel(id, place, '8');
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('alert').waitFor();
+    expect(await shop.level(id, place)).toBe('8');
+  });
+
   test('is once, however often somebody clicks', async () => {
     const { id, name } = await product('5');
     const { page } = await shop.enter();
@@ -177,4 +201,21 @@ test('who may only look sees numbers, and no fields', async () => {
   expect(await page.getByLabel(`On hand of ${name}`, { exact: true }).count()).toBe(0);
   await page.goto(`${here.service.api.origin}/console/count`);
   await page.getByText('It needs the right “Change stock levels”').waitFor();
+});
+
+test('yesterday evening is one click away, and times there are no times ago', async () => {
+  const { page } = await shop.enter({ role: 'viewer' });
+  await page.getByRole('button', { name: 'Look back' }).click();
+  await page.getByRole('button', { name: 'Yesterday evening' }).click();
+  await page.getByText(/^Stock as it was on .*23:59$/).waitFor();
+  const moment = new URL(page.url()).searchParams.get('as_of') ?? '';
+  const shown = new Intl.DateTimeFormat('sv-SE', {
+    ...{ timeZone: 'Europe/Berlin', dateStyle: 'short', timeStyle: 'medium' },
+  });
+  const yesterday = shown.format(Date.now() - 86_400_000).slice(0, 10);
+  expect(shown.format(new Date(moment))).toBe(`${yesterday} 23:59:59`);
+  await page.getByRole('button', { name: 'Look back' }).click();
+  await page.getByRole('button', { name: 'End of last year' }).click();
+  const year = new Date().getFullYear() - 1;
+  await page.getByText(`Stock as it was on 31 Dec ${year}, 23:59`).waitFor();
 });

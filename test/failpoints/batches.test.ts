@@ -23,8 +23,10 @@ interface Batch {
   readonly writes: readonly Write[];
 }
 
+const inBatches = kinds.filter(({ isOfAccess }) => isOfAccess !== true);
+
 async function newBatch(copies = 1): Promise<Batch> {
-  const all = kinds.flatMap((kind) => Array<Kind>(copies).fill(kind));
+  const all = inBatches.flatMap((kind) => Array<Kind>(copies).fill(kind));
   return {
     key: newKey(),
     writes: await Promise.all(all.map((kind) => environment.newWrite(kind))),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Answer } from '../kit/api.ts';
-import type { ExchangeProxy, Side } from '../kit/exchanges.ts';
+import { type ExchangeProxy, isOfOpening, type Side } from '../kit/exchanges.ts';
 import { extentName, numbersTo, timeout } from '../kit/extent.ts';
 import {
   away,
@@ -54,7 +54,7 @@ function isLost({ answer, cut }: Sent, side: Side, kind: Kind): boolean {
   // A service that has all of an answer does not need the connection any more.
   const isAnswered = side === 'toService' && cut?.isWhole === true;
   // A connection may have reached its maximum age, or could not be opened in time.
-  const isFresh = cut === undefined || cut.exchange === 'connect';
+  const isFresh = cut === undefined || isOfOpening(cut.exchange);
   const isOpen = isFresh && answer.status !== kind.status;
   return isOpen || (kind.before.includes(cut?.exchange ?? '') && !isAnswered);
 }
@@ -96,8 +96,8 @@ describe.each(sides)(`a connection cut %s (${extentName})`, (side) => {
     const last = await bytesOf(fresh, side);
     await fresh.stop();
     for (const bytes of numbersTo(last, 3)) {
-      const isEarly = ({ cut }: Sent) => cut?.exchange === 'connect' || cut?.exchange === looked;
-      const expected = (sent: Sent) => (isEarly(sent) ? away : '201');
+      const isEarly = (exchange: string) => isOfOpening(exchange) || exchange === looked;
+      const expected = ({ cut }: Sent) => (isEarly(cut?.exchange ?? '') ? away : '201');
       const sent = await unlessBusy(expected, async () => {
         const node = await environment.node();
         try {

@@ -3,7 +3,8 @@
 // all, so that BEGIN goes out with COMMIT; the row that it changes, by its ID or by the merchant's
 // own, where it may be missing; a product with all of its levels.
 
-import { newKey } from '../kit/api.ts';
+import { served } from '../kit/again.ts';
+import { type Api, newKey } from '../kit/api.ts';
 import { seed } from '../kit/extent.ts';
 import type { Given } from '../kit/given.ts';
 
@@ -22,6 +23,8 @@ export interface Place {
   readonly given: Given;
   readonly merchant: string;
   readonly location: string;
+  /** A node that no fault reaches. */
+  readonly api: Api;
 }
 
 type Content = Pick<Write, 'path' | 'body' | 'subject'>;
@@ -41,6 +44,12 @@ export interface Kind {
   readonly lateBatch: readonly string[];
   /** What shows the resource to a replay. */
   readonly find: string;
+  /** All that a replay waits for once its operation is known. */
+  readonly replay: readonly string[];
+  /** Who may do what is managed by requests of their own: no batch takes it. */
+  readonly isOfAccess?: true;
+  /** What only the first answer shows; a replay has null. */
+  readonly once?: 'token';
   /** A write of something that nobody has written before. */
   content(place: Place): Promise<Content>;
   /** How often it has been done: a number. */
@@ -50,12 +59,12 @@ export interface Kind {
 /** Who asks, and what the key is bound to. */
 export const looked = 'find_credentials_and_keys';
 
-function kindOf(kind: Omit<Kind, 'lateBatch'> & Partial<Kind>): Kind {
+function kindOf(kind: Omit<Kind, 'lateBatch' | 'replay'> & Partial<Kind>): Kind {
   // Refused, or a change of nothing: what it wants is so already.
   const lateBatch = kind.batch
-    .filter((name) => name !== 'lock_journals')
+    .filter((name) => name !== 'lock_journals' && name !== 'append_audit')
     .map((name) => (name.startsWith('bind_keys') ? 'bind_keys' : name));
-  return { lateBatch, ...kind };
+  return { lateBatch, replay: [kind.find], ...kind };
 }
 
 export const adjustment = kindOf({
@@ -236,12 +245,72 @@ const count = kindOf({
   effects: 'select count(*)::int from inventory_movements where product_id = $1',
 });
 
-/** COMMIT is sent together with what binds the key, and with the lock before it. */
+const batchOfToken = [
+  ...['begin', 'lock_managed', 'read_managed', 'append_audit'],
+  ...['bind_keys insert_managed insert_managed_tokens', 'commit'],
+];
+
+/** One credential, with one token and one line of the audit trail; otherwise how many of each. */
+const newToken = kindOf({
+  name: 'a new token',
+  type: 'tokens.create',
+  method: 'POST',
+  status: 201,
+  before: [looked],
+  batch: batchOfToken,
+  lateBatch: batchOfToken,
+  find: 'find_managed_tokens',
+  isOfAccess: true,
+  once: 'token',
+  async content() {
+    const name = newKey();
+    return { path: '/tokens', body: { name, scopes: ['products.read'] }, subject: name };
+  },
+  effects: `select case when (made, tokens, lines) = (1, 1, 1) then 1
+      else 100 * made + 10 * tokens + lines end
+    from (select count(distinct c.id)::int as made, count(distinct t.token_hash)::int as tokens,
+        count(distinct (a.day, a.number))::int as lines
+      from credentials c
+      left join credential_tokens t on t.merchant_id = c.merchant_id and t.credential_id = c.id
+      left join audit_records a on a.line like '%' || c.id || '%'
+      where c.name = $1) found`,
+});
+
+/** Whether somebody is in reach is asked of whoever is in a path, and again for a replay. */
+const changeOfPerson = kindOf({
+  name: 'a change of a person',
+  type: 'people.update',
+  method: 'PATCH',
+  status: 200,
+  before: [looked, 'find_managed_people'],
+  batch: [
+    ...['begin', 'lock_managed', 'read_managed', 'append_audit'],
+    ...['bind_keys update_managed update_managed_ends', 'commit'],
+  ],
+  find: 'find_managed_people',
+  isOfAccess: true,
+  replay: ['find_managed_people', 'find_managed_people'],
+  async content({ api }) {
+    const asked = { name: newKey(), role: 'viewer' };
+    const { body } = await served(() => api.post('/people', asked));
+    const { id } = body.data;
+    return { path: `/people/${id}`, body: { role: 'cashier' }, subject: id };
+  },
+  effects: `select case when c.version - 1 = count(a.day) then c.version - 1 else -1 end::int
+    from credentials c left join audit_records a
+      on a.line like '%"person.change"%' and a.line like '%' || c.id || '%'
+    where c.id = $1 group by c.version`,
+});
+
+/** COMMIT is sent together with what binds the key, and with the locks before it. */
 export const isSentWithCommit = (exchange: string): boolean =>
-  ['commit', 'lock_journals'].includes(exchange) || exchange.startsWith('bind_keys');
+  ['commit', 'lock_journals', 'append_audit'].includes(exchange) ||
+  exchange.startsWith('bind_keys');
+
+const others = [upsertOfNew, upsertOfProduct, receipt, count, newToken, changeOfPerson];
 
 /** Four, and of those that are much like them another one each time: all take too long. */
 export const kinds: readonly Kind[] = [
   ...[adjustment, create, changeOfCustomer, changeOfProduct],
-  ...[upsertOfNew, upsertOfProduct, receipt, count].filter((_, index) => index === seed % 4),
+  ...others.filter((_, index) => index === seed % others.length),
 ];

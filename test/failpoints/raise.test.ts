@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { asked } from '../kit/again.ts';
 import type { Answer } from '../kit/api.ts';
-import type { Fault } from '../kit/exchanges.ts';
+import { type Fault, isOfOpening, opening } from '../kit/exchanges.ts';
 import { extentName, sampleOf, timeout } from '../kit/extent.ts';
 import {
   FaultEnvironment,
@@ -112,7 +112,8 @@ describe.each(kinds)('$name', (kind) => {
         send(scenario, own.node, () => undefined),
       );
       expect([answer.status, isReplay(answer)]).toEqual([kind.status, scenario.isReplay]);
-      expect(own.node.proxy.seen.filter((name) => name !== 'connect')).toEqual(scenario.exchanges);
+      const used = own.node.proxy.seen.filter((name) => !isOfOpening(name));
+      expect(used).toEqual(scenario.exchanges);
       await environment.mustSettle(write, scenario.name, answer);
     });
 
@@ -157,35 +158,45 @@ describe.each(kinds)('$name', (kind) => {
 
 const reasons = ['57014 query_canceled', 'XX000 internal_error', 'a reset before', 'a reset after'];
 
-describe.concurrent.each([
+const openedBy = [
   { scenario: first(adjustment), connections: 2, chosen: reasons },
   { scenario: duplicateFirst(adjustment), connections: 4, chosen: sampleOf(reasons, 1) },
-])(`a connection that $scenario.name (${extentName})`, ({ scenario, connections, chosen }) => {
-  test.each(chosen)('needs and cannot have is 503: %s', { timeout }, async (name) => {
-    const { [name]: fault } = faults;
-    if (fault === undefined) throw new Error(`no fault ${name}`);
-    for (let nth = 1; nth <= connections + 1; nth += 1) {
-      let isMet = false;
-      const expected = () => (isMet ? answerTo(scenario.kind, 'connect', name) : '201');
-      const sent = await unlessBusy(expected, async () => {
-        isMet = false;
-        const fresh = await environment.node();
-        const faultAt = at('connect', fault, { nth });
-        const tried = await send(scenario, fresh, (exchange) => {
-          const injected = faultAt(exchange);
-          isMet ||= injected !== undefined;
-          return injected;
-        });
-        await fresh.stop();
-        return tried;
-      });
-      const what = `connection ${nth}`;
-      expect([what, isMet]).toEqual([what, nth <= connections]);
-      expect([what, summaryOf(sent.answer)]).toEqual([what, expected()]);
-      await mustFit(sent, scenario, what);
-    }
-  });
-});
+];
+const openings = openedBy.flatMap((one) => opening.map((exchange) => ({ ...one, exchange })));
+
+describe.concurrent.each(openings)(
+  `a connection that $scenario.name (${extentName})`,
+  ({ scenario, connections, chosen, exchange }) => {
+    test.each(chosen)(
+      `needs and cannot have is 503: %s at ${exchange}`,
+      { timeout },
+      async (name) => {
+        const { [name]: fault } = faults;
+        if (fault === undefined) throw new Error(`no fault ${name}`);
+        for (let nth = 1; nth <= connections + 1; nth += 1) {
+          let isMet = false;
+          const expected = () => (isMet ? answerTo(scenario.kind, exchange, name) : '201');
+          const sent = await unlessBusy(expected, async () => {
+            isMet = false;
+            const fresh = await environment.node();
+            const faultAt = at(exchange, fault, { nth });
+            const tried = await send(scenario, fresh, (met) => {
+              const injected = faultAt(met);
+              isMet ||= injected !== undefined;
+              return injected;
+            });
+            await fresh.stop();
+            return tried;
+          });
+          const what = `connection ${nth}`;
+          expect([what, isMet]).toEqual([what, nth <= connections]);
+          expect([what, summaryOf(sent.answer)]).toEqual([what, expected()]);
+          await mustFit(sent, scenario, what);
+        }
+      },
+    );
+  },
+);
 
 /** Again, with a fault of its own, when a busy machine refuses one that it should not. */
 const sendTwice = (

@@ -1,7 +1,7 @@
 // What can become of a write in the database, each with the exchanges that it waits for. A test
 // compares the lists with what really happens, so that each new await gets its faults.
 
-import type { Fault } from '../kit/exchanges.ts';
+import { type Fault, isOfOpening } from '../kit/exchanges.ts';
 import type { FaultEnvironment } from './environment.ts';
 import { isSentWithCommit, type Kind, looked, type Write } from './kinds.ts';
 
@@ -36,7 +36,7 @@ export const first = (kind: Kind): Scenario => ({
 export const repeated = (kind: Kind): Scenario => ({
   name: `${kind.name}: a repeated request`,
   kind,
-  exchanges: [looked, kind.find],
+  exchanges: [looked, ...kind.replay],
   own: [looked, kind.find],
   isReplay: true,
   prepare: (environment, write) => mustBeDone(environment, write),
@@ -46,7 +46,7 @@ export const repeated = (kind: Kind): Scenario => ({
 export const duplicateFirst = (kind: Kind): Scenario => ({
   name: `${kind.name}: a request whose duplicate commits after its key was looked up`,
   kind,
-  exchanges: [...kind.before, ...kind.lateBatch, 'find_keys', kind.find],
+  exchanges: [...kind.before, ...kind.lateBatch, 'find_keys', ...kind.replay],
   own: ['find_keys', kind.find],
   isReplay: true,
   prepare: unprepared,
@@ -123,7 +123,7 @@ const ofBatches: Readonly<Record<string, string>> = {
 
 /** What a request is answered that meets a fault once. */
 export function answerTo(kind: Kind, exchange: string, fault: string): string {
-  if (exchange === 'connect') return away;
+  if (isOfOpening(exchange)) return away;
   if (exchange === looked || exchange === kind.find) return ofReads[fault] ?? away;
   return ofBatches[fault] ?? `${kind.status}`;
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { limits } from '../../src/core/limits.ts';
-import type { Fault } from '../kit/exchanges.ts';
+import { type Fault, opening } from '../kit/exchanges.ts';
 import { extentName, sampleOf } from '../kit/extent.ts';
 import { away, FaultEnvironment, summaryOf } from './environment.ts';
 import { adjustment, changeOfCustomer, kinds } from './kinds.ts';
@@ -130,14 +130,14 @@ test('a write that waits for a lock, or for its duplicate, is answered in 2 s', 
   await node.stop();
 });
 
-test('a connection that cannot be had in time is 503', async () => {
+test.each(opening)('a connection that cannot be had in time is 503: %s', async (exchange) => {
   for (const nth of [1, 2]) {
     const node = await environment.node();
     const write = await environment.newWrite();
     let met = 0;
     node.proxy.onExchange = (name) => {
-      met += name === 'connect' ? 1 : 0;
-      return name === 'connect' && met === nth ? withhold : undefined;
+      met += name === exchange ? 1 : 0;
+      return name === exchange && met === nth ? withhold : undefined;
     };
     const answer = await environment.send(node.api, write);
     expect([nth, summaryOf(answer)]).toEqual([nth, away]);

@@ -63,19 +63,26 @@ export class Api {
     ask: Ask = {},
   ): Promise<Answer> {
     const token = 'token' in ask ? ask.token : this.token;
+    const isSession = token?.startsWith('tb_ses_') === true;
     const headers = {
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(token === undefined ? {} : this.#callerHeaders(token, isSession)),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...(ask.key === undefined ? {} : { 'idempotency-key': ask.key }),
       'x-forwarded-for': freshAddress(),
       ...ask.headers,
     };
-    const url = `${this.origin}/api/v1${path}`;
+    const url = `${this.origin}${isSession ? '/console' : ''}/api/v1${path}`;
     const { text, ...received } = await exchange(url, { method, headers }, body);
     const parsed: Json = text === '' ? undefined : JSON.parse(text);
     const answer = { ...received, body: parsed, code: parsed?.error?.code };
     this.#check(method, path, answer);
     return answer;
+  }
+
+  /** A session is in the cookie of the console's own pages. */
+  #callerHeaders(token: string, isSession: boolean): Readonly<Record<string, string>> {
+    if (!isSession) return { authorization: `Bearer ${token}` };
+    return { cookie: `tallybook_session=${token}`, origin: this.origin };
   }
 }
 

@@ -5,6 +5,7 @@
 import fc from 'fast-check';
 import type { JsonObject, JsonValue } from '../../src/contract/json.ts';
 import type { OperationType } from '../../src/contract/resource.ts';
+import { accessDefaults, accessSpoils, withOtherAccess } from './access-bodies.ts';
 import { left, type Spoil, spoil } from './spoil.ts';
 import { stockDefaults, stockSpoils, withOtherStock } from './stock-bodies.ts';
 
@@ -31,7 +32,11 @@ export const defaults: Readonly<Record<Noun | 'inventory', JsonObject>> = {
 
 /** What a member of such a write is without it. */
 export function defaultsOf(type: OperationType): JsonObject {
-  return stockDefaults[type] ?? defaults[type.split('.')[0] as Noun | 'inventory'];
+  return (
+    stockDefaults[type] ??
+    accessDefaults[type] ??
+    defaults[type.split('.')[0] as Noun | 'inventory']
+  );
 }
 
 export const reasons = ['stock_count', 'external_adjustment', 'correction'] as const;
@@ -163,7 +168,7 @@ const others: Readonly<Record<string, readonly [JsonValue, JsonValue]>> = {
 
 /** The same body with another value, as valid, in one member. */
 export function withOther(type: OperationType, body: JsonObject, member: string): JsonObject {
-  const whole = withOtherStock(type, body, member);
+  const whole = withOtherStock(type, body, member) ?? withOtherAccess(type, body, member);
   if (whole !== undefined) return whole;
   const noun = type.split('.')[0] as Noun;
   const pair = member === 'status' ? statuses[noun] : others[member];
@@ -221,6 +226,7 @@ const spoiltLocation = [
 /** Faults of single fields, by what is written. */
 const spoils: Readonly<Record<OperationType, readonly Spoil[]>> = {
   ...stockSpoils,
+  ...accessSpoils,
   'customers.create': [...spoiltCustomer, left('name'), left('email')],
   'customers.update': [...spoiltCustomer, ...spoiltStatus('customers')],
   'customers.upsert': [...spoiltCustomer, ...spoiltStatus('customers')],

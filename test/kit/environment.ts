@@ -2,7 +2,7 @@
 // listens on a free port, a client of it, and a way to arrange records.
 
 import { denialsOf } from '../../src/access/audit/denials.ts';
-import { createService, type Service } from '../../src/app.ts';
+import { createService, type Service, type ServiceOptions } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Endpoint } from '../../src/contract/endpoint.ts';
 import { limits } from '../../src/core/limits.ts';
@@ -65,9 +65,10 @@ export async function startNode(
   served?: readonly Endpoint[],
   secret = testSecret,
   pages: readonly Site[] = [],
+  backups: NonNullable<ServiceOptions['backups']> = () => undefined,
 ) {
   const database = watch(connectDatabase({ url: serviceUrl, writers: limits.writeWorkers }));
-  const service = createService({ database, secret, webhookAllow });
+  const service = createService({ database, secret, webhookAllow, backups });
   const records: RequestRecord[] = [];
   let origin = '';
   const server = createServer({
@@ -85,6 +86,7 @@ export async function startNode(
       issuer: () => origin,
       server: (issuer) => service.oauthServer(issuer),
       failures: service.api.failures,
+      consents: service.consents,
     }),
     // Requests say where they come from: see Api.
     trustedProxies: ['127.0.0.1'],

@@ -179,6 +179,10 @@ export const examples: Readonly<Record<string, Example>> = {
     id: (shop) => firstOf(shop.others.token),
     body: (_, n) => ({ name: `Till at the entrance ${n}` }),
   },
+  'tokens.rotate': {
+    id: (shop) => firstOf(shop.others.token),
+    body: (_, n) => ({ overlap_hours: n % 24 }),
+  },
   'tokens.list': {},
   'tokens.get': { id: (shop) => firstOf(shop.others.token) },
   'batches.submit': {

@@ -1,9 +1,11 @@
 // A proxy between a service and its database that knows where each exchange begins and ends: what
 // the service sends up to Sync, and what the server answers up to ReadyForQuery. One exchange is
-// one statement, named as it is prepared; the start-up of a connection is one, too: `connect`. So a
-// fault can be put before or behind every single thing that a write waits for.
+// one statement, named as it is prepared. Two open a connection: its start-up, `connect`, and what
+// asks the server whether it may be used, `look`. So a fault can be put before or behind every
+// single thing that a write waits for.
 
 import type { Socket } from 'node:net';
+import { lookAtServer } from '../../src/database/primary.ts';
 import { type Message, Messages, statementOf } from './messages.ts';
 import { Relay } from './proxy.ts';
 
@@ -23,6 +25,11 @@ export type Fault =
   | { readonly kind: 'reset'; readonly when: 'before' | 'after' }
   /** Something happens, and neither this exchange nor its answer goes on. */
   | { readonly kind: 'run'; readonly when: 'before' | 'after'; readonly work: () => void };
+
+/** What a connection begins with, before it is used. */
+export const opening = ['connect', 'look'] as const;
+
+export const isOfOpening = (exchange: string): boolean => opening.some((name) => name === exchange);
 
 export type Side = 'toDatabase' | 'toService';
 
@@ -146,7 +153,7 @@ class Bridge {
     if (type !== 'S' && type !== 'Q') return;
     const asked = Buffer.concat(this.#asked);
     this.#asked = [];
-    this.#exchange(this.#name, asked);
+    this.#exchange(asked.includes(lookAtServer) ? 'look' : this.#name, asked);
   }
 
   #exchange(name: string, asked: Buffer): void {

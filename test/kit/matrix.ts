@@ -2,14 +2,12 @@
 // tests send every request that the contracts allow for and compare; nothing here is computed from
 // a contract, so a contract that changes its scope, its path or what it takes has to change here.
 
+import { accessRows } from './matrix-access.ts';
 import { asked, cursor, everywhere, key, type Row } from './matrix-row.ts';
 import { stockRows } from './matrix-stock.ts';
 
 /** What webhooks of a credential with all scopes are sent. */
 const everyRead = ['customers.read', 'products.read', 'locations.read', 'inventory.read'] as const;
-
-/** What one must hold to give it. */
-const viewer = [...everyRead, ...(['operations.read', 'events.read'] as const)] as const;
 
 export const matrix: Readonly<Record<string, Row>> = {
   'customers.create': {
@@ -100,6 +98,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     ok: '200',
     granted: everywhere('200'),
     foreign: {
+      'query.id': '200 none',
       'query.sku': '200 none',
       'query.barcode': '200 none',
       'query.external_id': '200 none',
@@ -227,74 +226,7 @@ export const matrix: Readonly<Record<string, Row>> = {
     granted: everywhere('200'),
     foreign: { path: '404 not_found', [key]: '200' },
   },
-  // Of a viewer, who has no location.
-  'people.invite': {
-    route: 'POST /people',
-    scope: 'access.write',
-    ok: '201',
-    shown: { withAny: [viewer], otherwise: '403 insufficient_scope' },
-    granted: everywhere('201'),
-    foreign: { [key]: '201' },
-  },
-  'people.update': {
-    route: 'PATCH /people/{id}',
-    scope: 'access.write',
-    ok: '200',
-    shown: { withAny: [viewer], otherwise: '403 insufficient_scope' },
-    granted: everywhere('200'),
-    foreign: { path: '404 not_found', [key]: '200' },
-  },
-  'people.invite_again': {
-    route: 'POST /people/{id}/invite',
-    scope: 'access.write',
-    ok: '200',
-    shown: { withAny: [viewer], otherwise: '403 insufficient_scope' },
-    granted: everywhere('200'),
-    foreign: { path: '404 not_found', [key]: '200' },
-  },
-  'people.list': {
-    route: 'GET /people',
-    scope: 'access.read',
-    ok: '200',
-    granted: everywhere('200'),
-    foreign: { ...cursor },
-  },
-  'people.get': {
-    route: 'GET /people/{id}',
-    scope: 'access.read',
-    ok: '200',
-    granted: everywhere('200'),
-    foreign: { path: '404 not_found' },
-  },
-  // With the scope access.write and no location.
-  'tokens.create': {
-    route: 'POST /tokens',
-    scope: 'access.write',
-    ok: '201',
-    granted: everywhere('201'),
-    foreign: { [key]: '201' },
-  },
-  'tokens.update': {
-    route: 'PATCH /tokens/{id}',
-    scope: 'access.write',
-    ok: '200',
-    granted: everywhere('200'),
-    foreign: { path: '404 not_found', [key]: '200' },
-  },
-  'tokens.list': {
-    route: 'GET /tokens',
-    scope: 'access.read',
-    ok: '200',
-    granted: everywhere('200'),
-    foreign: { ...cursor },
-  },
-  'tokens.get': {
-    route: 'GET /tokens/{id}',
-    scope: 'access.read',
-    ok: '200',
-    granted: everywhere('200'),
-    foreign: { path: '404 not_found' },
-  },
+  ...accessRows,
   // Each write in it needs what it needs by itself.
   'batches.submit': {
     route: 'POST /batches',
@@ -392,7 +324,7 @@ export const oauthPaths: readonly string[] = [
   '/.well-known/oauth-protected-resource',
   '/oauth/authorize',
   '/oauth/authorize/:uid',
-  '/oauth/consent/:uid',
+  '/console/consent/:uid',
   '/oauth/introspect',
   '/oauth/revoke',
   '/oauth/token',

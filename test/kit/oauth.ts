@@ -107,11 +107,20 @@ export class Browser {
       const answer = await fetch(next.url, {
         ...next.init,
         redirect: 'manual',
-        headers: { cookie: this.#cookiesFor(pathname), 'x-forwarded-for': this.#address },
+        headers: {
+          cookie: this.cookiesFor(pathname),
+          'x-forwarded-for': this.#address,
+          ...(next.init.method === 'POST' ? { origin: this.#origin } : {}),
+        },
       });
-      for (const line of answer.headers.getSetCookie()) this.#keep(line);
+      for (const line of answer.headers.getSetCookie()) this.keep(line);
       const location = answer.headers.get('location');
       const text = await answer.text();
+      const [, onward] = /<meta http-equiv="refresh" content="0; url=([^"]+)">/.exec(text) ?? [];
+      if (location === null && onward !== undefined) {
+        next = { url: new URL(onward, next.url).href, init: { method: 'GET' } };
+        continue;
+      }
       if (location === null) return { status: answer.status, headers: answer.headers, text };
       const url = new URL(location, next.url).href;
       this.url = url;
@@ -123,15 +132,17 @@ export class Browser {
     throw new Error('redirected in a circle');
   }
 
-  #keep(line: string): void {
+  /** A cookie, as an answer sets it. */
+  keep(line: string): void {
     const [pair = '', ...attributes] = line.split('; ');
     const [name = '', value = ''] = pair.split('=');
-    const path = attributes.find((one) => one.startsWith('path='))?.slice(5) ?? '/';
+    const path = attributes.find((one) => /^path=/i.test(one))?.slice(5) ?? '/';
     if (value === '' || /expires=Thu, 01 Jan 1970/.test(line)) this.#cookies.delete(name);
     else this.#cookies.set(name, { value, path });
   }
 
-  #cookiesFor(pathname: string): string {
+  /** What it sends along to a path. */
+  cookiesFor(pathname: string): string {
     return [...this.#cookies]
       .filter(([, { path }]) => pathname.startsWith(path))
       .map(([name, { value }]) => `${name}=${value}`)

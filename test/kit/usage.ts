@@ -12,17 +12,19 @@ export function familyProcessorMs(pid: number): number {
   for (;;) {
     const before = timesOf(String(pid));
     if (before === undefined) return 0;
-    const children = readdirSync('/proc')
-      .filter((name) => /^[0-9]+$/.test(name))
-      .map(timesOf)
-      .filter((times) => times?.parent === pid)
-      .map((times) => times?.own ?? 0);
+    const children = childrenOf(pid).map(processorMs);
     // A child that ended in between would be counted twice, or not at all.
     const after = timesOf(String(pid));
     if (after?.ended === before.ended) {
       return children.reduce((sum, own) => sum + own, after.own + after.ended);
     }
   }
+}
+
+export function childrenOf(pid: number): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^[0-9]+$/.test(name) && timesOf(name)?.parent === pid)
+    .map(Number);
 }
 
 /** Bytes of memory that are in use now. */

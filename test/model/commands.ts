@@ -9,9 +9,10 @@ import type { Reader, Writer } from '../../src/core/statement.ts';
 import type { Answer, Ask } from '../kit/api.ts';
 import { defaultsOf, spoilsOf, withOther } from '../kit/bodies.ts';
 import { plainSpelling, type Spelling, spelled } from '../kit/spelling.ts';
+import { used } from './access.ts';
 import { etagOf, isReplay, plain, readAnswer, refusalAnswer, settle } from './answers.ts';
 import { callerOf, keyOf, pathOf, type WriteDraft, writeOf } from './drafts.ts';
-import { isPatch, judge, nounOf, refusalOfCaller, sentBody, type Verdict } from './rules.ts';
+import { isPatch, judge, refusalOfCaller, scopeOf, sentBody, type Verdict } from './rules.ts';
 import { type Member, member, scopes } from './views.ts';
 import { type Caller, type Merchant, pick, type World, type Write } from './world.ts';
 
@@ -41,6 +42,8 @@ export interface Real {
   lapse(merchant: string, reservation: string, at: string): Promise<void>;
   /** Moves the times of what happened at merchants back by `agedBy`. */
   age(merchants: readonly string[]): Promise<void>;
+  /** Uses an invitation. The token of the session; undefined: its answer was lost. */
+  enter(invitation: string): Promise<string | undefined>;
   /** Closes the service and opens it again, on the same database. */
   restart(): Promise<void>;
   /** Ends every connection of the service with its database, from the database's side. */
@@ -128,6 +131,8 @@ async function send(
     // All but one of the copies must be replays of that one.
     const now = n === 0 ? verdict : judge(world, caller, made, key);
     real.note(outcomeOf(made, now, answer));
+    const who = madeHere(caller);
+    if (who !== undefined) real.note(`${who} ${wordsOf(now, answer)}`);
     settle(world, now, { caller, write: made, key, answer, span, isUnclear });
   }
   world.sent.push({ credential: caller.credential, write: made, key });
@@ -139,9 +144,17 @@ function impliedBy({ type, named }: Write, { implied }: Spelling): JsonObject {
   return isPatch(type) ? {} : defaultsOf(type);
 }
 
-function outcomeOf({ type }: Write, { kind }: Verdict, { status, code }: Answer): string {
-  return `${type} ${kind} ${status}${code === undefined ? '' : ` ${code}`}`;
+/** Callers that are there because a write made them. */
+function madeHere({ credential: { role, isIssued } }: Caller): string | undefined {
+  if (role !== null) return 'a person';
+  return isIssued ? undefined : 'a token made here';
 }
+
+const outcomeOf = ({ type }: Write, verdict: Verdict, answer: Answer): string =>
+  `${type} ${wordsOf(verdict, answer)}`;
+
+const wordsOf = ({ kind }: Verdict, { status, code }: Answer): string =>
+  `${kind} ${status}${code === undefined ? '' : ` ${code}`}`;
 
 /** What is wrong with a message itself: it is said before the key counts, and binds none. */
 const breaks = {
@@ -178,7 +191,7 @@ export const broken = (draft: { by: number; which: number; how: Break }): Comman
     });
     const [status, code, field, detail] = breaks[how];
     const details = field === '' ? [] : [{ field, code: detail }];
-    const refusal = refusalOfCaller(caller, `${nounOf(made.type)}.write`);
+    const refusal = refusalOfCaller(caller, scopeOf(made.type));
     expect(plain(answer)).toEqual(refusalAnswer(refusal ?? { status, code, details }));
     real.note(`broken: ${answer.code}`);
   });
@@ -200,7 +213,10 @@ export const get = (draft: { by: number; name: Member; which: number }): Command
     }
     // The time of an operation may not be known yet: its list compares it.
     const known = value.created_at === null ? { created_at: answer.body.data?.created_at } : {};
-    expect(plain(answer)).toEqual(readAnswer({ ...value, ...known }, etagOf(value)));
+    const data = used({ ...value, ...known }, answer.body.data);
+    // Of these the time of the last use changes without a new version.
+    const isManaged = draft.name === 'people' || draft.name === 'tokens';
+    expect(plain(answer)).toEqual(readAnswer(data, isManaged ? null : etagOf(value)));
   });
 
 /** GET /credential: who one is, and may what. */
@@ -218,6 +234,7 @@ export const self = (draft: { by: number }): Command =>
       readAnswer({
         id,
         kind: 'personal_access_token',
+        role: null,
         merchant: { id: merchant.id, name: merchant.name },
         application: null,
         scopes: held,
@@ -227,6 +244,23 @@ export const self = (draft: { by: number }): Command =>
         rate_limit: null,
       }),
     );
+  });
+
+/** Somebody who is invited signs in: a person calls from now on. */
+export const enter = (draft: { which: number }): Command =>
+  command('enter', draft, async (world, real) => {
+    const people = world.merchants.flatMap((one) => [...one.people.values()]);
+    const invited = people.filter(({ invitation }) => invitation !== null);
+    const one = invited[draft.which % invited.length];
+    if (one?.invitation === undefined || one.invitation === null) return;
+    const token = await real.enter(one.invitation);
+    one.invitation = null;
+    one.invitation_expires_at = null;
+    one.version += 1;
+    if (token === undefined) return;
+    one.tokens = [token];
+    if (!world.credentials.includes(one)) world.credentials.push(one);
+    real.note('entered');
   });
 
 export const restart = (): Command =>

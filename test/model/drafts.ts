@@ -16,6 +16,7 @@ import {
   spoilsOf,
 } from '../kit/bodies.ts';
 import { comingReasons, leavingReasons } from '../kit/stock-bodies.ts';
+import { type AccessDraft, accessWriteOf, isAccess } from './access-drafts.ts';
 import { agedBy } from './commands.ts';
 import { isChange, isEnd, nounOf } from './rules.ts';
 import { idOf, type StockDraft, stockWriteOf } from './stock-drafts.ts';
@@ -45,7 +46,8 @@ export type Draft =
       readonly named: string;
       readonly body: JsonObject;
     }
-  | StockDraft;
+  | StockDraft
+  | AccessDraft;
 
 export interface WriteDraft {
   readonly what: Draft;
@@ -81,6 +83,7 @@ export function writeOf(world: World, credential: Credential, draft: WriteDraft)
 }
 
 function madeOf(world: World, { merchant }: Credential, what: Draft): Write {
+  if (isAccess(what)) return accessWriteOf(world, merchant, what);
   switch (what.kind) {
     case 'create':
       return { type: `${what.noun}.create`, id: '', ifMatch: undefined, body: what.body };
@@ -106,6 +109,7 @@ export function pathOf({ type, id, named }: Write): string {
   if (type === 'inventory.transfer') return '/inventory/transfers';
   if (type === 'inventory.count') return '/inventory/counts';
   if (type === 'inventory.reserve') return '/inventory/reservations';
+  if (type === 'people.invite_again') return `/people/${id}/invite`;
   const end = type.split('.')[1];
   if (isEnd(type)) return `/inventory/reservations/${id}/${end}`;
   return isChange(type) ? `/${nounOf(type)}/${id}` : `/${nounOf(type)}`;
@@ -154,6 +158,8 @@ const statuses: Readonly<Record<string, readonly string[]>> = {
   operations: ['succeeded', 'rejected'],
   locations: ['active', 'inactive'],
   reservations: ['active', 'fulfilled', 'released', 'expired'],
+  people: ['invited', 'active', 'revoked'],
+  tokens: ['active', 'revoked', 'ended'],
 };
 
 function filterValue(

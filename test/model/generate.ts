@@ -8,6 +8,7 @@ import { anySpelling } from '../kit/spelling.ts';
 import { batch } from './batches.ts';
 import * as does from './commands.ts';
 import type { Draft } from './drafts.ts';
+import { managed } from './generate-access.ts';
 import { number, plain, rarely, stockWrites } from './generate-stock.ts';
 import * as operator from './operator.ts';
 import * as reads from './pages.ts';
@@ -16,6 +17,12 @@ import { type List, listNames } from './world.ts';
 
 /** Mostly somebody who may do everything: of the one merchant, or of the other. */
 const anybody = fc.oneof({ weight: 3, arbitrary: fc.nat(1) }, { weight: 2, arbitrary: number });
+/** Mostly those, and who holds less: of the locations, or of the scopes. */
+const staff = fc.oneof(
+  { weight: 4, arbitrary: fc.nat(1) },
+  { weight: 3, arbitrary: fc.constantFrom(2, 4) },
+  { weight: 2, arbitrary: number },
+);
 const nouns = fc.constantFrom('customers' as const, 'products' as const, 'locations' as const);
 const creates: fc.Arbitrary<Draft> = fc
   .constantFrom(
@@ -60,7 +67,7 @@ const sending = {
   copies: rarely(1, fc.constant(3), 8),
 };
 
-const writes = (what: fc.Arbitrary<Draft>) =>
+const writes = (what: fc.Arbitrary<Draft>, by = anybody) =>
   fc
     .record(
       {
@@ -68,6 +75,7 @@ const writes = (what: fc.Arbitrary<Draft>) =>
         key: rarely<'new' | number>('new', number, 8),
         spoil: rarely<number | null>(null, number, 8),
         ...sending,
+        by,
       },
       plain,
     )
@@ -129,6 +137,8 @@ const filtersOf: Readonly<Record<List['name'], readonly string[]>> = {
   reservations: ['status', 'location_id', 'reference'],
   operations: ['type', 'status', 'request_id', 'credential_id'],
   events: ['location_id', 'after_position', 'low_stock'],
+  people: ['status'],
+  tokens: ['status'],
 };
 
 const anyFilters = (name: List['name']) => {
@@ -182,7 +192,9 @@ const moments = fc
 
 /** Of which there are few: so a page at a time. */
 const papers = fc
-  .constantFrom('transfers' as const, 'counts' as const, 'reservations' as const)
+  .constantFrom(
+    ...(['transfers', 'counts', 'reservations', 'reservations', 'people', 'tokens'] as const),
+  )
   .chain((name) =>
     fc.record(
       {
@@ -227,6 +239,18 @@ const stocks = fc
   )
   .map(listStock);
 
+/** As of a moment, and a page at a time. */
+const pastStocks = fc
+  .record(
+    {
+      ...{ by: fc.nat(1), location: fc.nat(1), limits: fc.constant([1]), sort: fc.nat(1) },
+      ...{ q: fc.constant(null), status: fc.constant(null), moment: number },
+      low: fc.constant(false),
+    },
+    plain,
+  )
+  .map(listStock);
+
 const days = fc
   .record(
     { ...ofStock, product: maybe, before: fc.nat(2), days: fc.integer({ min: 1, max: 4 }) },
@@ -251,6 +275,8 @@ const gets = fc
           'products',
           'locations',
           'operations',
+          'people',
+          'tokens',
         ] as const),
       ),
     },
@@ -286,17 +312,20 @@ const anyBroken = fc
 export const anyCommand: fc.Arbitrary<does.Command> = fc.oneof(
   ...stockWrites.map(({ weight, arbitrary }) => ({ weight, arbitrary: writes(arbitrary) })),
   { weight: 6, arbitrary: due.map(operator.lapse) },
-  { weight: 4, arbitrary: due.map(operator.expire) },
+  { weight: 8, arbitrary: due.map(operator.expire) },
   { weight: 18, arbitrary: writes(creates) },
   { weight: 18, arbitrary: writes(changes) },
   { weight: 18, arbitrary: writes(upserts) },
+  { weight: 60, arbitrary: writes(managed, staff) },
+  { weight: 6, arbitrary: fc.record({ which: number }, plain).map(does.enter) },
   { weight: 20, arbitrary: batches },
   { weight: 30, arbitrary: replays },
   { weight: 24, arbitrary: lists },
   { weight: 9, arbitrary: moments },
-  { weight: 7, arbitrary: papers },
+  { weight: 14, arbitrary: papers },
   { weight: 15, arbitrary: feeds },
   { weight: 12, arbitrary: stocks },
+  { weight: 6, arbitrary: pastStocks },
   { weight: 5, arbitrary: days },
   { weight: 12, arbitrary: goesOn },
   { weight: 9, arbitrary: gets },
@@ -336,6 +365,20 @@ export function opening(): does.Command[] {
       scopes: ['inventory.read', 'inventory.write'],
       locations: 'all',
     }),
+  ];
+}
+
+/** What each run that is made up begins with besides: who works there. */
+export function staffed(): does.Command[] {
+  const asked = (what: Draft) => does.write({ by: 0, key: 'new', spoil: null, what });
+  const invite = (name: string, role: string) =>
+    asked({ kind: 'invite', body: { name, role }, places: 'all' });
+  const some: readonly Scope[] = ['access.write', 'access.read', 'customers.read', 'products.read'];
+  return [
+    operator.issue({ merchant: 0, scopes: some, locations: 'all' }),
+    invite('Ada', 'owner'),
+    invite('Grace', 'viewer'),
+    asked({ kind: 'make token', body: { name: 'Till', scopes: [...some] }, places: 'all' }),
   ];
 }
 

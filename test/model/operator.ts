@@ -18,6 +18,7 @@ import {
   actorOf,
   type Credential,
   type Merchant,
+  newActor,
   newMerchant,
   nextPosition,
   type World,
@@ -48,9 +49,15 @@ export const issue = (draft: Grant & { merchant: number }): Command =>
       locations,
       lifeSeconds: 3_600,
     });
-    const { id } = issued.credential;
-    const tokens = [issued.token];
-    world.credentials.push({ merchant, id, name, scopes, locations, tokens, ended: [] });
+    const { id, created_at, expires_at, last_four } = issued.credential;
+    const credential: Credential = {
+      ...{ merchant, id, actor: newActor(id, name), isIssued: true, role: null, version: 1 },
+      ...{ created_at, revoked_at: null, expires_at, last_four },
+      ...{ invitation: null, invitation_expires_at: null },
+      ...{ scopes, locations, tokens: [issued.token], ended: [] },
+    };
+    world.credentials.push(credential);
+    merchant.tokens.set(id, credential);
   });
 
 export const grant = (draft: { which: number; locations: Grant['locations'] }): Command =>
@@ -58,6 +65,7 @@ export const grant = (draft: { which: number; locations: Grant['locations'] }): 
     const credential = liveCredential(world, draft.which);
     if (credential === undefined) return;
     credential.locations = placesOf(credential.merchant, draft.locations);
+    credential.version += 1;
     await changeLocations(operator, credential.id, credential.locations);
   });
 
@@ -66,6 +74,7 @@ export const rescope = (draft: { which: number; scopes: readonly Scope[] }): Com
     const credential = liveCredential(world, draft.which);
     if (credential === undefined) return;
     credential.scopes = draft.scopes;
+    credential.version += 1;
     await changeScopes(operator, credential.id, draft.scopes);
   });
 
@@ -73,7 +82,10 @@ export const rotate = (draft: { which: number; hasOverlap: boolean }): Command =
   command('rotate', draft, async (world, { operator }) => {
     const credential = liveCredential(world, draft.which);
     if (credential === undefined) return;
-    const { token } = await rotateToken(operator, credential.id, draft.hasOverlap ? 3_600 : 0);
+    const overlap = draft.hasOverlap ? 3_600 : 0;
+    const { token, credential: rotated } = await rotateToken(operator, credential.id, overlap);
+    credential.expires_at = rotated.expires_at;
+    credential.last_four = rotated.last_four;
     if (!draft.hasOverlap) credential.ended = [...credential.ended, ...credential.tokens];
     credential.tokens = [...(draft.hasOverlap ? credential.tokens : []), token];
   });
@@ -84,7 +96,8 @@ export const revoke = (draft: { which: number }): Command =>
     if (credential === undefined) return;
     credential.ended = [...credential.ended, ...credential.tokens];
     credential.tokens = [];
-    await revokeCredential(operator, credential.id);
+    credential.version += 1;
+    ({ revoked_at: credential.revoked_at } = await revokeCredential(operator, credential.id));
   });
 
 export const erase = (draft: { merchant: number; which: number }): Command =>
@@ -153,7 +166,7 @@ function record(
     ...operation,
     ...{ status: 'succeeded', error: null, created_at: null },
     ...written,
-    actor: actorOf({ id: String(operation.credential_id), name: 'operator' }),
+    actor: actorOf({ actor: newActor(String(operation.credential_id), 'operator') }),
   });
 }
 
@@ -179,7 +192,7 @@ export const age = (): Command =>
   });
 
 function liveCredential({ credentials }: World, n: number): Credential | undefined {
-  const live = credentials.filter(({ tokens }) => tokens.length > 0);
+  const live = credentials.filter(({ role, tokens }) => role === null && tokens.length > 0);
   return live[n % live.length];
 }
 

@@ -6,6 +6,14 @@ import type { OperationType } from '../../src/contract/resource.ts';
 import type { Scope } from '../../src/core/principal.ts';
 import { defaults, type Noun } from '../kit/bodies.ts';
 import { spoilt } from '../kit/spoil.ts';
+import {
+  isInSight,
+  judgeAccess,
+  managedBy,
+  placeFaults,
+  refusalOfPlaces,
+  rowOf,
+} from './access.ts';
 import { count, journalFaults } from './counts.ts';
 import { levelShown, move, placeOf } from './ledger.ts';
 import { fulfil, release, reservationShown, reserve } from './reservations.ts';
@@ -42,6 +50,8 @@ export interface Minted {
   readonly position: string;
   /** The answer, for what else it chose. */
   readonly data: JsonObject;
+  /** An attempt without an answer has done it: what only the first answer shows is lost. */
+  readonly isReplay: boolean;
   /** Takes an ID of it, which must be new. */
   adopt(id: unknown, prefix: string): string;
 }
@@ -64,10 +74,13 @@ export type Verdict =
 
 export const nounOf = (type: OperationType): Noun | 'inventory' =>
   type.split('.')[0] as Noun | 'inventory';
-export const isCreate = (type: OperationType): boolean => type.endsWith('.create');
+export const isCreate = (type: OperationType): boolean => /\.(?:create|invite)$/.test(type);
 export const isChange = (type: OperationType): boolean => type.endsWith('.update');
 /** Of something that the path names. */
-export const hasId = (type: OperationType): boolean => isChange(type) || isEnd(type);
+export const hasId = (type: OperationType): boolean =>
+  isChange(type) || isEnd(type) || type === 'people.invite_again';
+export const scopeOf = (type: OperationType): string =>
+  managedBy(type) === undefined ? `${nounOf(type)}.write` : 'access.write';
 /** Of a reservation. */
 export const isEnd = (type: OperationType): boolean =>
   type === 'inventory.release' || type === 'inventory.fulfil';
@@ -79,8 +92,9 @@ export function judge(world: World, caller: Caller, write: Write, key: string): 
   const isSame =
     bound !== undefined && write.spoil === undefined && isSameRequest(write, bound.write);
   const refusal =
-    refusalOfCaller(caller, `${nounOf(write.type)}.write`) ??
+    refusalOfCaller(caller, scopeOf(write.type)) ??
     refusalOfPlace(credential, write) ??
+    refusalOfPlaces(credential, write) ??
     refusalOfNamed(credential, write, isSame ? bound.resource : '') ??
     (isSame && !isHeld(credential, write) ? notFound : undefined);
   if (refusal !== undefined) return { kind: 'refused', refusal };
@@ -93,8 +107,8 @@ export function judge(world: World, caller: Caller, write: Write, key: string): 
   const { merchant } = credential;
   const unbound = refusalOfFields(write) ?? refusalOfPath(credential, write);
   if (unbound !== undefined) return { kind: 'refused', refusal: unbound };
-  const ofStock = judgeStock(credential, write);
-  if (ofStock !== undefined) return ofStock;
+  const special = judgeStock(credential, write) ?? judgeAccess(world, credential, write);
+  if (special !== undefined) return special;
   const noun = nounOf(write.type) as Noun;
   if (write.named !== undefined) return upsert(merchant, noun, write);
   return isCreate(write.type) ? create(merchant, noun, write) : change(merchant, noun, write);
@@ -186,6 +200,7 @@ function refusalOfFields(write: Write): Refusal | undefined {
     details.push({ field: 'external_id', code: 'value_not_allowed' });
   }
   if (type === 'inventory.count') details.push(...journalFaults(write));
+  if (managedBy(type) !== undefined) details.push(...placeFaults(write));
   return details.length === 0 ? undefined : { status: 422, code: 'validation_failed', details };
 }
 
@@ -194,12 +209,18 @@ function refusalOfPath(credential: Credential, write: Write): Refusal | undefine
   const { type, id } = write;
   if (!isHeld(credential, write)) return notFound;
   if (!isChange(type)) return undefined;
+  if (managedBy(type) !== undefined) return undefined;
   if (!merchant[nounOf(type) as Noun].has(id)) return notFound;
   return merchant.erased.has(id) ? erased : undefined;
 }
 
-/** A reservation in the path is at a location that is granted now. */
+/** A reservation in the path is at a location that is granted now; who has no more locations. */
 function isHeld(credential: Credential, { type, id }: Write): boolean {
+  const noun = managedBy(type);
+  if (noun !== undefined && hasId(type)) {
+    const one = credential.merchant[noun].get(id);
+    return one !== undefined && isInSight(credential, one);
+  }
   if (!isEnd(type)) return true;
   const row = credential.merchant.reservations.get(id);
   return row !== undefined && reaches(credential, row.location_id);
@@ -351,6 +372,9 @@ export function productFault(product: JsonObject | undefined): string | undefine
 
 /** What an answer to a write shows: the resource as it is now, an adjustment with its level. */
 export function shown(merchant: Merchant, type: OperationType, id: string): JsonObject {
+  const noun = managedBy(type);
+  const one = noun && merchant[noun].get(id);
+  if (one !== undefined) return rowOf(one);
   if (type === 'inventory.transfer') return merchant.transfers.get(id) ?? {};
   if (type === 'inventory.count') return merchant.counts.get(id) ?? {};
   const held = merchant.reservations.get(id);

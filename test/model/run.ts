@@ -17,8 +17,9 @@ import { createTestDatabase, withoutLimits } from '../kit/database.ts';
 import { startNode, testSecret } from '../kit/environment.ts';
 import { Given } from '../kit/given.ts';
 import { ageLedger, endReservation } from '../kit/ledger.ts';
+import { Sender } from '../kit/sender.ts';
 import { agedBy, type Command, type Real } from './commands.ts';
-import { anyCommand, closing, opening } from './generate.ts';
+import { anyCommand, closing, opening, staffed } from './generate.ts';
 import { newWorld, type World } from './world.ts';
 
 declare module 'vitest' {
@@ -46,18 +47,17 @@ export interface OpenedService extends Real {
   close(): Promise<void>;
 }
 
-export async function openService(): Promise<OpenedService> {
+/** @param reach where a node reaches the database that this URL names. */
+export async function openService(reach = (url: string) => url): Promise<OpenedService> {
   const db = await createTestDatabase();
   await withoutLimits(db);
   const given = new Given(db);
   const database = connectDatabase({ url: named(db.serviceUrl), writers: 1 });
   const stalls = watchStalls();
   let severedAt = Number.NEGATIVE_INFINITY;
-  let node = await startNode(db.serviceUrl);
+  let node = await startNode(reach(db.serviceUrl));
   const outcomes = new Map<string, number>();
-  const note = (outcome: string) => {
-    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
-  };
+  const note = (what: string) => void outcomes.set(what, (outcomes.get(what) ?? 0) + 1);
   return {
     operator: patient(database),
     outcomes,
@@ -93,9 +93,10 @@ export async function openService(): Promise<OpenedService> {
       await ageLedger(db, merchants, agedBy);
       note('aged');
     },
+    enter: (invitation) => enter(node.api.origin, invitation),
     restart: async () => {
       await node.stop();
-      node = await startNode(db.serviceUrl);
+      node = await startNode(reach(db.serviceUrl));
     },
     note,
     close: async () => {
@@ -105,6 +106,31 @@ export async function openService(): Promise<OpenedService> {
       await db.drop();
     },
   };
+}
+
+async function enter(origin: string, invitation: string): Promise<string | undefined> {
+  const started = Date.now();
+  for (let isRetry = false; ; isRetry = true) {
+    const { status, token } = await acceptInvitation(origin, invitation);
+    if (status === 201) return token;
+    // It can be used: the attempt without an answer has used it.
+    if (status === 401 && isRetry) return undefined;
+    const isLate = Date.now() - started > patience;
+    if (status !== 503 || isLate) throw new Error(`an invitation is ${status}`);
+    await sleep(pause);
+  }
+}
+
+/** As a browser does it. */
+async function acceptInvitation(origin: string, invitation: string) {
+  const sender = new Sender(origin);
+  const headers = { origin, 'content-type': 'application/json', 'idempotency-key': randomUUID() };
+  const body = JSON.stringify({ invitation, password: 'correct horse battery' });
+  const path = '/console/session/accept';
+  const reply = await sender.send('POST', path, headers, body);
+  sender.close();
+  const [cookie = ''] = [reply.headers['set-cookie'] ?? ''].flat();
+  return { status: reply.status, token: /tb_ses_[0-9A-Za-z]+/.exec(cookie)?.[0] };
 }
 
 /** As the operator and the sweep do it, and once more with its key while the database is away. */
@@ -195,9 +221,13 @@ function patient({ reader, writer }: Database): Real['operator'] {
 }
 
 /** These commands, in this order, with what each run begins and ends with. */
-export async function runCommands(real: Real, commands: Iterable<Command>): Promise<void> {
+export async function runCommands(
+  real: Real,
+  commands: Iterable<Command>,
+  more: readonly Command[] = [],
+): Promise<void> {
   const world = newWorld();
-  for (const command of opening()) await command.run(world, real);
+  for (const command of [...opening(), ...more]) await command.run(world, real);
   await fc.asyncModelRun(() => ({ model: world, real }), commands);
   for (const command of closing()) await command.run(world, real);
   await verify(world, real);
@@ -227,7 +257,9 @@ export async function checkModel(real: Real, asked: ModelRun): Promise<number> {
     ...constraints,
     ...(replay === undefined ? {} : { replayPath: replay }),
   });
-  const property = fc.asyncProperty(any, (made) => runCommands(real, made as Iterable<Command>));
+  const property = fc.asyncProperty(any, (made) =>
+    runCommands(real, made as Iterable<Command>, staffed()),
+  );
   const result = await fc.check(property, {
     numRuns: runs,
     interruptAfterTimeLimit: minutes * 60_000,

@@ -2,6 +2,8 @@
 // order; and single resources.
 
 import type { JsonObject } from '../../src/contract/json.ts';
+import type { OperationType } from '../../src/contract/resource.ts';
+import { isInSight, managedBy, rowOf } from './access.ts';
 import { eventsOf } from './feed.ts';
 import { levelShown } from './ledger.ts';
 import { isLow } from './low.ts';
@@ -34,6 +36,8 @@ export const scopes = {
   reservations: 'inventory.read',
   operations: null,
   events: 'events.read',
+  people: 'access.read',
+  tokens: 'access.read',
 } as const;
 
 /** All entries of a list, before they are cut into pages. `moment`: of a walk that has begun. */
@@ -214,6 +218,11 @@ function visible(
         return world.bound.get(name)?.operation === row.id;
       });
     }
+    case 'people':
+    case 'tokens':
+      return [...merchant[list.name].values()]
+        .filter((one) => isInSight(credential, one))
+        .map(rowOf);
     case 'events':
       return eventsOf(credential, {
         types: valuesOf(list, 'type'),
@@ -233,7 +242,8 @@ function isTransferSeen(credential: Credential, row: JsonObject): boolean {
 /** One's own; with the scope others', as far as one may read what they wrote, and where. */
 function isOperationSeen({ id, scopes: held, ...credential }: Credential, row: JsonObject) {
   if (row.credential_id === id) return true;
-  const reading = `${String(row.type).split('.')[0]}.read`;
+  const isAccess = managedBy(row.type as OperationType) !== undefined;
+  const reading = isAccess ? 'access.read' : `${String(row.type).split('.')[0]}.read`;
   const resource = row.resource as { id: string } | null;
   const isMade = row.type === 'locations.create' || row.type === 'locations.upsert';
   // Where a refused upsert would have been, nobody says: only who is granted all may see it.
@@ -311,7 +321,9 @@ export type Member =
   | 'transfers'
   | 'counts'
   | 'reservations'
-  | 'operations';
+  | 'operations'
+  | 'people'
+  | 'tokens';
 
 /** One resource by its ID. */
 export function member(caller: Caller, name: Member, id: string): View<JsonObject> {
@@ -319,6 +331,11 @@ export function member(caller: Caller, name: Member, id: string): View<JsonObjec
   const refusal = refusalOfCaller(caller, scopes[name]);
   if (refusal !== undefined) return { refusal };
   const { merchant } = credential;
+  if (name === 'people' || name === 'tokens') {
+    const one = merchant[name].get(id);
+    const isInReach = one !== undefined && isInSight(credential, one);
+    return isInReach ? { value: rowOf(one) } : { refusal: notFound };
+  }
   const row = merchant[name].get(id);
   const isSeen =
     row !== undefined &&

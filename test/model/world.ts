@@ -34,6 +34,9 @@ export interface Merchant extends Readonly<Record<Noun, Rows>> {
   /** The upserts that created. */
   readonly creating: Set<string>;
   readonly journal: Journal;
+  readonly people: Map<string, Credential>;
+  /** Of programs. */
+  readonly tokens: Map<string, Credential>;
 }
 
 export interface Journal {
@@ -46,13 +49,36 @@ export interface Journal {
 export interface Credential {
   readonly merchant: Merchant;
   readonly id: string;
-  readonly name: string;
+  /** As every answer shows it: whoever is renamed was always called so. */
+  readonly actor: Actor;
+  /** By the operator. */
+  readonly isIssued: boolean;
+  /** A person's. */
+  role: Role | null;
+  version: number;
+  readonly created_at: string;
+  revoked_at: string | null;
+  /** Of the newest token of a program. */
+  expires_at: string | null;
+  last_four: string | null;
+  /** A person's, until it is used: its text, if an answer showed it, and its end. */
+  invitation: string | null;
+  invitation_expires_at: string | null;
   scopes: readonly Scope[];
   locations: 'all' | readonly string[];
   /** Those that are valid, the newest last. */
   tokens: readonly string[];
   /** Those that once were. */
   ended: readonly string[];
+}
+
+export type Role = 'owner' | 'keeper' | 'cashier' | 'viewer';
+
+export interface Actor {
+  readonly credential_id: string;
+  name: string;
+  readonly kind: 'personal_access_token';
+  readonly application_id: null;
 }
 
 /** Who sends a request: a credential by one of its tokens. */
@@ -119,6 +145,8 @@ export const listNames = [
   'reservations',
   'operations',
   'events',
+  'people',
+  'tokens',
 ] as const;
 
 export interface List {
@@ -134,6 +162,7 @@ export interface World {
   /** In milliseconds. */
   begun: number;
   readonly merchants: Merchant[];
+  /** Of all merchants those that have, or had, a token. */
   readonly credentials: Credential[];
   readonly sent: Sent[];
   readonly bookmarks: Bookmark[];
@@ -175,6 +204,8 @@ export function newMerchant(id: string, name: string): Merchant {
     erased: new Set(),
     creating: new Set(),
     journal: { id: '', times: [] },
+    people: new Map(),
+    tokens: new Map(),
   };
 }
 
@@ -225,8 +256,10 @@ export function pick(own: readonly string[], foreign: readonly string[], n: numb
   return from[n % from.length] ?? '';
 }
 
-/** Who did something, as answers show it. */
-export const actorOf = ({ id, name }: Pick<Credential, 'id' | 'name'>) => ({
-  ...{ credential_id: id, name },
+export const newActor = (credential_id: string, name: string): Actor => ({
+  ...{ credential_id, name },
   ...{ kind: 'personal_access_token', application_id: null },
 });
+
+/** Who did something, as answers show it. */
+export const actorOf = ({ actor }: Pick<Credential, 'actor'>) => actor as Actor & JsonObject;

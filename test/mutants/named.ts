@@ -1,5 +1,6 @@
 // All mutants that have a name: each breaks one promise.
 
+import { accessMutants } from './access.ts';
 import { batchMutants } from './batches.ts';
 import { countMutants } from './counts.ts';
 import { journalMutants } from './journal.ts';
@@ -23,4 +24,5 @@ export const namedMutants: readonly Mutant[] = [
   ...upsertMutants,
   ...webhookMutants,
   ...batchMutants,
+  ...accessMutants,
 ];

@@ -161,7 +161,7 @@ const deliveryMirror = 'src/webhooks/delivery-mirror.test.ts';
 
 /** What should notice, by where the statement stands. */
 const suites: readonly (readonly [string, readonly string[]])[] = [
-  ['src/inventory/verify-store.ts', [verify]],
+  ['src/inventory/verify-store.ts', [verify, 'src/people/verify.test.ts']],
   ['src/webhooks/delivery-store.ts', [deliveryMirror]],
   ['src/access/store.ts', [mirror, accessMirror]],
   ['src/access/', [accessMirror]],

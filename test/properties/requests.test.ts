@@ -11,6 +11,7 @@ import { BodyParser } from '../../src/contract/parse.ts';
 import type { OperationType } from '../../src/contract/resource.ts';
 import { mintId } from '../../src/core/id.ts';
 import { fingerprint } from '../../src/operations/fingerprint.ts';
+import { allScopes, roleNames } from '../kit/access-bodies.ts';
 import {
   anyBody,
   anyPatch,
@@ -163,9 +164,33 @@ const ofStock: Readonly<Record<OperationType, fc.Arbitrary<JsonObject>>> = {
   ),
 };
 
+const places = {
+  all_locations: fc.constant(false),
+  location_ids: fc.constantFrom<JsonValue>([], [mintId('loc_')]),
+};
+const person = { name: fc.constantFrom('Ada', 'Grace', ' ada'), ...places };
+const role = fc.constantFrom(...roleNames);
+const token = {
+  ...person,
+  scopes: fc.subarray([...allScopes], { minLength: 1 }),
+  expires_in_days: fc.constantFrom(1, 90, 365),
+};
+const ended = fc.constant('revoked');
+const some = { requiredKeys: [], noNullPrototype: true };
+
+const ofAccess: Readonly<Record<OperationType, fc.Arbitrary<JsonObject>>> = {
+  'people.invite': fc.record({ ...person, role }, { noNullPrototype: true }),
+  'people.update': fc.record({ ...person, role, status: ended }, some),
+  'people.invite_again': fc.record({ ...person, role }, some),
+  'tokens.create': fc.record(token, { noNullPrototype: true }),
+  'tokens.update': fc.record({ ...token, status: ended }, some),
+};
+
 const isPrintable = ({ note }: JsonObject) => typeof note !== 'string' || !/\p{Cc}/u.test(note);
 
 function bodiesOf(type: OperationType): fc.Arbitrary<JsonObject> {
+  const own = ofAccess[type];
+  if (own !== undefined) return own;
   const noun = nounOf(type);
   if (noun === 'inventory') return ofStock[type] ?? adjustment.filter(isPrintable);
   return isPatch(type) ? anyPatch(noun) : anyBody(noun);

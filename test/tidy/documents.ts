@@ -94,7 +94,7 @@ const noOwnPaths: Rule = {
     { files: { 'src/a.ts': `'/${'home'}/ada/a'` }, at: ['src/a.ts:1'] },
     { files: { '.ci/run': `PATH=/${'root'}/bin` }, at: ['.ci/run:1'] },
   ],
-  allows: [{ 'README.md': 'https://example.com/work/a framework/a ~/work/a' }],
+  allows: [{ 'README.md': `https://example.com/${'work'}/a framework/a ~/${'work'}/a` }],
 };
 
 const migrationNumbers: Rule = {

@@ -2,7 +2,7 @@
 // the way of screen readers and scanners (WCAG 2.1.4).
 
 import { ActionIcon } from '@mantine/core';
-import { useDisclosure, useHotkeys } from '@mantine/hooks';
+import { type HotkeyItemOptions, useDisclosure, useHotkeys } from '@mantine/hooks';
 import { lazy, Suspense } from 'react';
 import { useNavigate } from 'react-router';
 import { allScreens } from '../screens.tsx';
@@ -21,9 +21,18 @@ export function Help() {
   const numbered = shown
     .slice(0, 9)
     .map(({ path, title = '' }, index) => ({ path, title, digit: String(index + 1) }));
+  const moves = scopes.has('inventory.write')
+    ? texts.help.moves.map(([digit, kind]) => ({ digit, kind, title: texts.help.move[kind] }))
+    : [];
   useHotkeys(
     [
       ['mod+/', open],
+      ...moves.map(({ digit, kind }): [string, () => void, HotkeyItemOptions] => [
+        `alt+${digit}`,
+        () => void navigate('/move', { state: { kind } }),
+        // On a Mac, Alt and a letter is another letter.
+        { usePhysicalKeys: true },
+      ]),
       ...numbered.map(({ digit, path }): [string, () => void] => [
         `alt+${digit}`,
         () => void navigate(path),
@@ -38,7 +47,7 @@ export function Help() {
       </ActionIcon>
       {isOpen && (
         <Suspense fallback={null}>
-          <Sheet screens={numbered} onClose={close} />
+          <Sheet screens={[...numbered, ...moves]} onClose={close} />
         </Suspense>
       )}
     </>

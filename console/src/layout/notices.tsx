@@ -1,8 +1,13 @@
 // What was done, in the corner of the page.
 
 import { Notification, Stack } from '@mantine/core';
-import { useNotices, withdraw } from '../service/notices.ts';
+import { lazy, Suspense } from 'react';
+import { hold, useNotices, withdraw } from '../service/notices.ts';
 import { texts } from '../texts.ts';
+
+const UndoButton = lazy(async () => ({
+  default: (await import('../parts/undo-button.tsx')).UndoButton,
+}));
 
 export function Notices() {
   const notices = useNotices();
@@ -10,7 +15,7 @@ export function Notices() {
   return (
     // There before its first text, because screen readers say what changes in it.
     <Stack className="notices" gap="xs" role="status">
-      {notices.map(({ id, message }) => (
+      {notices.map(({ id, message, undo }) => (
         <Notification
           key={id}
           withBorder
@@ -19,6 +24,11 @@ export function Notices() {
           role="none"
         >
           {message}
+          {undo !== undefined && (
+            <Suspense fallback={null}>
+              <UndoButton undo={undo} onBegin={() => hold(id)} onDone={() => withdraw(id)} />
+            </Suspense>
+          )}
         </Notification>
       ))}
     </Stack>

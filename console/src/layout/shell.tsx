@@ -24,6 +24,7 @@ import { signOut } from '../service/session.ts';
 import { texts } from '../texts.ts';
 import { AsOfBand, OfflineBand } from './bands.tsx';
 import { Help } from './help.tsx';
+import { Notices } from './notices.tsx';
 
 export function Shell({ children }: { readonly children: ReactNode }) {
   const [isOpen, { toggle, close }] = useDisclosure();
@@ -76,6 +77,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         <AsOfBand />
         {children}
       </AppShell.Main>
+      <Notices />
     </AppShell>
   );
 }

@@ -1,6 +1,6 @@
 // Chooses the moment that stock is shown of.
 
-import { Button, Group, Popover, TextInput } from '@mantine/core';
+import { Button, Group, Popover, Stack, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useAsOf } from '../service/as-of.ts';
 import { texts } from '../texts.ts';
@@ -26,6 +26,21 @@ export function AsOfPicker() {
         </Button>
       </Popover.Target>
       <Popover.Dropdown>
+        <Stack gap={6} mb="sm">
+          {shortcuts().map(([text, end]) => (
+            <Button
+              key={text}
+              size="xs"
+              variant="default"
+              onClick={() => {
+                show(end.toISOString());
+                setOpen(false);
+              }}
+            >
+              {text}
+            </Button>
+          ))}
+        </Stack>
         <Group align="flex-end">
           <TextInput
             type="datetime-local"
@@ -40,6 +55,19 @@ export function AsOfPicker() {
       </Popover.Dropdown>
     </Popover>
   );
+}
+
+/** The last moment of a day, by the clock of the reader. */
+function shortcuts(): readonly (readonly [text: string, end: Date])[] {
+  const now = new Date();
+  const [year, month, day] = [now.getFullYear(), now.getMonth(), now.getDate()];
+  const before = (...next: readonly [number, number, number]) =>
+    new Date(new Date(...next).getTime() - 1);
+  return [
+    [texts.asOf.yesterday, before(year, month, day)],
+    [texts.asOf.lastMonth, before(year, month, 1)],
+    [texts.asOf.lastYear, before(year, 0, 1)],
+  ];
 }
 
 /** As such a field writes it: by the clock on the wall, without a zone. */

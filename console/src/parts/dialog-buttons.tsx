@@ -15,7 +15,7 @@ interface DialogButtonsProps {
 
 export function DialogButtons({ post, text, color, isOff = false, onCancel }: DialogButtonsProps) {
   return (
-    <Group justify="flex-end" mt="xs">
+    <Group justify="flex-end" className="dialog-buttons">
       <Button variant="default" onClick={onCancel}>
         {texts.cancel}
       </Button>

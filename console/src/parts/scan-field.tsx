@@ -9,6 +9,7 @@ import { type KeyboardEvent, type RefObject, useRef, useState } from 'react';
 import { quantityText } from '../format.ts';
 import { tb } from '../service/client.ts';
 import { texts } from '../texts.ts';
+import { useQuantityScans } from './quantity-scans.ts';
 
 const words = texts.scan;
 
@@ -26,28 +27,12 @@ const suggestions = 8;
 
 export function ScanField({ field, query, disabled = false, onFound }: ScanFieldProps) {
   const [typed, setTyped] = useState('');
-  const [said, setSaid] = useState('');
-  const [unknown, setUnknown] = useState<readonly string[]>([]);
   const shown = useSuggestions(query, typed.trim());
-  const add = (product: StockItem) => {
-    setSaid(words.added(product.name));
-    onFound(product);
-  };
-  const scan = useScans(query, {
-    onOne: add,
-    onNone: (code, reason) => {
-      setSaid(reason);
-      setUnknown((before) => [...before.filter((one) => one !== code), code]);
-    },
-    onSilence: setSaid,
-    onSeveral: (code, reason) => {
-      setSaid(reason);
-      // What the next scan has typed meanwhile stays.
-      if (field.current?.value !== '') return;
-      setTyped(code);
-      // The next scan types over it.
-      setTimeout(() => field.current?.select());
-    },
+  const { said, unknown, choices, add, scan, choose, forget } = useScanning(field, query, onFound);
+  useQuantityScans((code) => {
+    if (disabled) return;
+    field.current?.focus();
+    scan(code);
   });
   const onKeyDown = (event: KeyboardEvent) => {
     if (!isWholeCode(event, typed)) return;
@@ -80,9 +65,44 @@ export function ScanField({ field, query, disabled = false, onFound }: ScanField
       <Text size="sm" c="dimmed" role="status" mih={22}>
         {said}
       </Text>
-      <Unknown codes={unknown} onForget={() => setUnknown([])} />
+      <Choices choices={choices} onChoose={choose} />
+      <Unknown codes={unknown} onForget={forget} />
     </Stack>
   );
+}
+
+/** What came of scans: what was added, what nobody knows, and what somebody has to choose from. */
+function useScanning(
+  field: ScanFieldProps['field'],
+  query: ScanQuery,
+  onFound: ScanFieldProps['onFound'],
+) {
+  const [said, setSaid] = useState('');
+  const [unknown, setUnknown] = useState<readonly string[]>([]);
+  const [choices, setChoices] = useState<readonly Choice[]>([]);
+  const add = (product: StockItem) => {
+    setSaid(words.added(product.name));
+    onFound(product);
+  };
+  const scan = useScans(query, {
+    onOne: add,
+    onNone: (code, reason) => {
+      setSaid(reason);
+      setUnknown((before) => [...before.filter((one) => one !== code), code]);
+    },
+    onSilence: setSaid,
+    onSeveral: (choice, reason) => {
+      setSaid(reason);
+      setChoices((before) => [...before.filter(({ code }) => code !== choice.code), choice]);
+    },
+  });
+  const choose = (choice: Choice, product: StockItem | undefined) => {
+    setChoices((before) => before.filter((one) => one !== choice));
+    if (product !== undefined) add(product);
+    field.current?.focus();
+  };
+  const forget = () => setUnknown([]);
+  return { said, unknown, choices, add, scan, choose, forget };
 }
 
 const choiceOf = ({ product_id: value, name: label }: StockItem) => ({ value, label });
@@ -91,6 +111,44 @@ const choiceOf = ({ product_id: value, name: label }: StockItem) => ({ value, la
 function isWholeCode({ key }: KeyboardEvent, typed: string): boolean {
   const isChosen = document.querySelector('[role=option][data-combobox-selected]') !== null;
   return key === 'Enter' && typed.trim() !== '' && !isChosen;
+}
+
+/** What was scanned, and which products have that code or name. */
+interface Choice {
+  readonly code: string;
+  readonly products: readonly StockItem[];
+}
+
+interface ChoicesProps {
+  readonly choices: readonly Choice[];
+  onChoose(choice: Choice, product: StockItem | undefined): void;
+}
+
+/** They stay until somebody has chosen: scans that come meanwhile go on. */
+function Choices({ choices, onChoose }: ChoicesProps) {
+  return choices.map((choice) => (
+    <Alert key={choice.code} color="orange" variant="light" title={words.which(choice.code)}>
+      <Stack gap={6} align="flex-start">
+        {choice.products.slice(0, suggestions).map((product) => (
+          <Button
+            key={product.product_id}
+            size="xs"
+            variant="default"
+            h="auto"
+            py={4}
+            styles={{ label: { whiteSpace: 'normal', textAlign: 'left', lineHeight: 1.5 } }}
+            onClick={() => onChoose(choice, product)}
+          >
+            {[product.name, product.sku].filter((text) => text !== null).join(' · ')}
+          </Button>
+        ))}
+        {choice.products.length > suggestions && <Text size="sm">{words.moreOfThem}</Text>}
+        <Button size="xs" variant="subtle" onClick={() => onChoose(choice, undefined)}>
+          {words.noneOfThem}
+        </Button>
+      </Stack>
+    </Alert>
+  ));
 }
 
 interface UnknownProps {
@@ -145,7 +203,7 @@ interface ScanAnswers {
   onOne(product: StockItem): void;
   onNone(code: string, reason: string): void;
   onSilence(reason: string): void;
-  onSeveral(code: string, reason: string): void;
+  onSeveral(choice: Choice, reason: string): void;
 }
 
 /** One after the other, in the order of the scans. */
@@ -158,9 +216,11 @@ function useScans(query: ScanQuery, answers: ScanAnswers): (code: string) => voi
       try {
         const found = await search(query, code);
         const exact = found.filter((product) => hasCode(product, code));
-        const [one, ...others] = exact.length > 0 ? exact : found;
+        const products = exact.length > 0 ? exact : found;
+        const [one, ...others] = products;
         if (one === undefined) return latest.current.onNone(code, words.none(code));
-        if (others.length > 0) return latest.current.onSeveral(code, words.several(code));
+        if (others.length > 0)
+          return latest.current.onSeveral({ code, products }, words.several(code));
         latest.current.onOne(one);
       } catch {
         latest.current.onSilence(words.noAnswer(code));

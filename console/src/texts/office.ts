@@ -85,7 +85,9 @@ export const officeTexts = {
     showEnded: 'Show ended ones',
     nothing: 'No program has access. Make a token for a till, a shop or a script.',
     ends: (four: string) => `ends in …${four}`,
-    application: 'Application, allowed by a person',
+    approved: 'Application, approved by the operator',
+    allowedBy: (name: string) => `Application, allowed by ${name}`,
+    somebody: 'somebody',
     noEnd: 'no end',
     everything: 'Everything',
     make: 'Make a token',
@@ -104,10 +106,16 @@ export const officeTexts = {
     lost: 'The token was lost on the way',
     lostWords:
       'It was made, but the answer with its text never arrived, and it is shown once only. ' +
-      'Revoke this one and make another.',
+      'Ask for a new one, or revoke this one and make another.',
     change: 'Name, rights, end',
     changeOf: (name: string) => `Change ${name}`,
     newEnd: 'Give it another end',
+    rotate: 'New token',
+    rotateTitle: (name: string) => `A new token for ${name}?`,
+    rotateWords:
+      'It may do the same, for as long as the one before it. Put it into the program: the old ' +
+      'one is refused after a day.',
+    rotateNow: 'Somebody else may know the old one: end it at once',
     revoke: 'Revoke',
     revokeTitle: (name: string) => `Revoke ${name}?`,
     revokeWords: 'The program is refused from its next request on. This cannot be undone.',
@@ -238,9 +246,9 @@ export const officeTexts = {
   },
   exchange: {
     title: 'Import and export',
-    hint: 'Lists of products and customers in and out, as CSV that every spreadsheet opens.',
+    hint: 'Products, customers and counts as CSV, which every spreadsheet opens.',
     tabs: { import: 'Import', export: 'Export' },
-    nouns: { products: 'Products', customers: 'Customers' },
+    nouns: { products: 'Products', customers: 'Customers', counts: 'What was counted' },
     ofAllRows: {
       'price.currency': 'Currency of all prices, such as EUR',
       'unit.precision': 'Decimals that quantities may have',
@@ -280,6 +288,10 @@ export const officeTexts = {
       email: 'E-mail address',
       phone: 'Telephone',
       note: 'Note',
+      counted_quantity: 'Counted',
+      expected_quantity: 'Expected',
+      product_id: 'ID of the product',
+      location_code: 'Code of the location',
     } as Readonly<Record<string, string>>,
     rowsIn: (count: string) => `${count} rows. Which column of the file is what?`,
     column: 'In the file',
@@ -291,6 +303,15 @@ export const officeTexts = {
     add: (names: string) => `Rows without ${names} make new records, each time they are imported`,
     or: ' or ',
     unnamed: (names: string) => `has no ${names}, so that each import would make it again`,
+    unnamedCount: (names: string) => `has no ${names}, which would name the product`,
+    otherPlace: (code: string) => `is of the location ${code}`,
+    countedWhere: 'Where was it counted?',
+    countHint:
+      'Each number takes the place of the one that is there. What is sold or received after the ' +
+      'check is taken into account. To count while you sell, use the screen Count.',
+    countNeeds: (names: string) =>
+      `Say which column is Counted, and which one names the product: ${names}.`,
+    seeMovements: 'See it in Movements',
     repeated: (name: string, line: number) => `${name} is that of line ${line}`,
     check: 'Check the file',
     checking: 'Checking',
@@ -300,7 +321,7 @@ export const officeTexts = {
     line: 'Line',
     what: 'What',
     andMore: (count: string) => `and ${count} more rows`,
-    start: (count: string) => `Import ${count} rows`,
+    start: (count: number, text: string) => (count === 1 ? 'Import 1 row' : `Import ${text} rows`),
     importing: (name: string) => `Importing ${name}`,
     finished: 'The import is finished',
     progress: 'How far the import came',

@@ -34,7 +34,11 @@ export const recordTexts = {
       backup_missing: 'There is no daily backup yet.',
       backup_old: 'The last daily backup is old.',
       backup_failed: 'The last daily backup failed.',
+      webhook_paused: 'It is paused, and nobody asked for it. See why, and resume it.',
+      webhook_failing: 'Its receiver does not take what it is sent.',
     } as Readonly<Record<string, string>>,
+    /** What has no name of its own. */
+    unnamed: { webhook: 'A webhook', backup: 'Backup' } as Readonly<Record<string, string>>,
     noNeeds: 'Nothing needs you. All is well.',
   },
   movements: {
@@ -61,19 +65,6 @@ export const recordTexts = {
       note: 'Note',
       request: 'Request',
     },
-    reasons: {
-      stock_count: 'Counted',
-      external_adjustment: 'Goods came or went',
-      correction: 'The number was wrong',
-      transfer: 'Moved',
-      sale: 'Sold',
-      return: 'Returned',
-      receipt: 'Received',
-      damage: 'Damaged',
-      loss: 'Lost',
-      production: 'Made or used up',
-      other: 'Another reason',
-    } as Readonly<Record<string, string>>,
     explained: {
       adjustment: (who: string, before: string, after: string) =>
         `${who} set the number from ${before} to ${after}.`,
@@ -197,6 +188,7 @@ export const recordTexts = {
       'people.invite_again': 'Invite a person again',
       'tokens.create': 'Make a token',
       'tokens.update': 'Change a token',
+      'tokens.rotate': 'Make a token anew',
     } as Readonly<Record<string, string>>,
     refusals: {
       inventory_no_change: 'The level was that already',

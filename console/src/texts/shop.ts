@@ -1,6 +1,20 @@
 // The texts of a product's page, of moving stock and of counting it.
 
 export const shopTexts = {
+  /** Why a level changed: one word for each, wherever it stands. */
+  reasons: {
+    stock_count: 'Count',
+    external_adjustment: 'Goods came or went',
+    correction: 'Correction',
+    transfer: 'Transfer',
+    sale: 'Sale',
+    return: 'Return',
+    receipt: 'Receipt',
+    damage: 'Damage',
+    loss: 'Loss',
+    production: 'Production',
+    other: 'Other',
+  } as Readonly<Record<string, string>>,
   product: {
     title: 'Product',
     create: 'New product',
@@ -60,19 +74,10 @@ export const shopTexts = {
       note: 'Reference, note',
       operation: 'Request',
     },
-    reasons: {
-      stock_count: 'Count',
-      external_adjustment: 'Goods came or went',
-      correction: 'Correction',
-      transfer: 'Transfer',
-      sale: 'Sale',
-      return: 'Return',
-      receipt: 'Receipt',
-      damage: 'Damage',
-      loss: 'Loss',
-      production: 'Production',
-      other: 'Other',
-    } as Readonly<Record<string, string>>,
+    barcodeTaken: (barcode: string) => `Another product has the barcode ${barcode}`,
+    barcodeWords: 'Whoever scans it will be asked which one is meant.',
+    barcodeSave: 'Save it nevertheless',
+    barcodeBack: 'Go back',
     conflict: {
       title: 'Somebody changed it meanwhile',
       both: 'You both changed the same field. Nothing of yours is saved yet.',
@@ -96,14 +101,24 @@ export const shopTexts = {
     seen: 'Seen',
     askAbandon: 'Give up the count and forget what was counted?',
     several: (code: string) => `Several products are found for “${code}”: choose one.`,
+    which: (code: string) => `“${code}”: which one?`,
+    moreOfThem: 'There are more: type more of the name.',
+    noneOfThem: 'None of them',
     noAnswer: (code: string) => `The service did not answer. Scan “${code}” again.`,
     remove: (name: string) => `Remove ${name}`,
   },
   move: {
     title: 'Move stock',
-    kinds: { sale: 'Sale', receipt: 'Receipt', transfer: 'Transfer', gone: 'Loss' },
+    kinds: {
+      sale: 'Sale',
+      return: 'Return',
+      receipt: 'Receipt',
+      transfer: 'Transfer',
+      gone: 'Loss',
+    },
     hints: {
       sale: 'What is sold leaves the location.',
+      return: 'What a customer brings back comes to the location.',
       receipt: 'What is delivered comes to the location.',
       transfer: 'What is carried from one location to another.',
       gone: 'What cannot be sold any more, or is not there any more.',
@@ -125,6 +140,7 @@ export const shopTexts = {
     reference: 'Reference',
     referenceHint: {
       sale: 'Such as the receipt’s number',
+      return: 'Such as the receipt’s number',
       receipt: 'Such as the delivery note’s number',
       transfer: 'Such as the tour’s name',
       gone: 'Such as the report’s number',
@@ -134,6 +150,7 @@ export const shopTexts = {
     clear: 'Empty the form',
     post: {
       sale: (lines: number) => `Record the sale (${lines})`,
+      return: (lines: number) => `Record the return (${lines})`,
       receipt: (lines: number) => `Record the receipt (${lines})`,
       transfer: (lines: number) => `Record the transfer (${lines})`,
       gone: (lines: number) => `Write it off (${lines})`,

@@ -129,7 +129,7 @@ describe('while the database fails', () => {
       failures += 1;
     };
     database = connectDatabase({ url: await proxy.listen(), writers: 2, onError });
-    recorder = new Denials(database.writer, 2_000);
+    recorder = new Denials(database.writer, { length: 2_000 });
   });
   afterEach(async () => {
     await database.close();

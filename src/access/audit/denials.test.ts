@@ -8,7 +8,8 @@ import { testSecret } from '../../../test/kit/environment.ts';
 import { Given } from '../../../test/kit/given.ts';
 import { readConfig } from '../../config.ts';
 import { limits } from '../../core/limits.ts';
-import { type Running, start } from '../../main.ts';
+import { start } from '../../main.ts';
+import type { Running } from '../../node/running.ts';
 import { mintToken } from '../token.ts';
 
 const action = 'request.denied';

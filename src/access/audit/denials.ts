@@ -81,14 +81,17 @@ interface DenialLine {
 /** The denials of one minute. */
 class MinuteOfDenials {
   readonly #length: number;
+  /** How many kinds have lines of their own. */
+  readonly #linesMax: number;
   #endsAt = 0;
   /** What is to be written, by kind. */
   #lines = new Map<string, DenialLine>();
   /** The kinds that have a line of this minute already. */
   readonly #written = new Set<string>();
 
-  constructor(length: number) {
+  constructor(length: number, linesMax: number) {
     this.#length = length;
+    this.#linesMax = linesMax;
   }
 
   get isEmpty(): boolean {
@@ -115,7 +118,7 @@ class MinuteOfDenials {
     const due = [...this.#lines]
       .filter(([kind]) => isOver || !this.#written.has(kind))
       .sort(([, one], [, other]) => other.count - one.count);
-    const left = limits.denialLinesPerMinute - (isOver ? 0 : this.#written.size);
+    const left = this.#linesMax - (isOver ? 0 : this.#written.size);
     const own = due.slice(0, left);
     for (const [kind] of own) {
       this.#lines.delete(kind);
@@ -193,11 +196,15 @@ export class Denials {
   #writing: Promise<void> | undefined;
   #isClosed = false;
 
-  /** @param length of what counts as a minute, in milliseconds */
-  constructor(writer: Writer, length = minute) {
+  /**
+   * @param length of what counts as a minute, in milliseconds
+   * @param workers how many processes share the lines of a minute
+   */
+  constructor(writer: Writer, { length = minute, workers = 1 } = {}) {
+    const linesMax = Math.ceil(limits.denialLinesPerMinute / workers);
     this.#writer = writer;
-    this.#unknown = new MinuteOfDenials(length);
-    this.#known = new MinuteOfDenials(length);
+    this.#unknown = new MinuteOfDenials(length, linesMax);
+    this.#known = new MinuteOfDenials(length, linesMax);
   }
 
   note(denial: Denial): void {

@@ -23,6 +23,7 @@ export function operatorPrincipal(row: OperatorRow): Principal {
     credentialId: row.id,
     credentialName: row.name,
     kind: 'personal_access_token',
+    role: null,
     application: null,
     scopes: new Set(scopes),
     tokenScopes: null,

@@ -2,36 +2,42 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { problemKinds } from '../../core/problem.ts';
-import { FailedAuthentications, networkOf } from './address.ts';
+import { AddressCounter, AddressLimit, countAddresses, networkOf } from './address.ts';
 
 const second = 1_000_000;
 
 /** Failures counted at a time that the test sets. */
 function failuresAt(addressesMax?: number) {
   const clock = { now: 0 };
-  return { clock, failures: new FailedAuthentications(() => clock.now, addressesMax) };
+  return { clock, failures: new AddressCounter(30, () => clock.now, addressesMax) };
 }
 
 describe('thirty failures of an address are answered 401', () => {
   test('and those beyond get the exact time to wait', () => {
     const { clock, failures } = failuresAt();
-    for (let n = 0; n < 30; n += 1) expect(failures.refusal('192.0.2.1')).toBeUndefined();
-    const refusal = failures.refusal('192.0.2.1');
+    for (let n = 0; n < 30; n += 1) expect(failures.count('192.0.2.1')).toBeUndefined();
+    expect(failures.count('192.0.2.1')).toBe(2);
+    clock.now += 2 * second - 1;
+    expect(failures.count('192.0.2.1')).toBe(1);
+    clock.now += 1;
+    expect(failures.count('192.0.2.1')).toBeUndefined();
+    expect(failures.count('192.0.2.1')).toBeDefined();
+  });
+
+  test('as 429', async () => {
+    const failures = new AddressLimit('failures', countAddresses());
+    for (let n = 0; n < 30; n += 1) expect(await failures.refusal('192.0.2.1')).toBeUndefined();
+    const refusal = await failures.refusal('192.0.2.1');
     expect(refusal?.code).toBe('rate_limited');
     expect(problemKinds.rate_limited.status).toBe(429);
     expect(refusal?.headers).toEqual({ 'Retry-After': '2' });
-    clock.now += 2 * second - 1;
-    expect(failures.refusal('192.0.2.1')?.headers).toEqual({ 'Retry-After': '1' });
-    clock.now += 1;
-    expect(failures.refusal('192.0.2.1')).toBeUndefined();
-    expect(failures.refusal('192.0.2.1')).toBeDefined();
   });
 
   test('of 10,000 in ten minutes, thirty and the rate', () => {
     const { clock, failures } = failuresAt();
     let answered = 0;
     for (let n = 0; n < 10_000; n += 1) {
-      if (failures.refusal('192.0.2.1') === undefined) answered += 1;
+      if (failures.count('192.0.2.1') === undefined) answered += 1;
       clock.now += 60_000;
     }
     expect(answered).toBe(30 + Math.floor((9_999 * 60_000) / (2 * second)));
@@ -42,7 +48,7 @@ describe('thirty failures of an address are answered 401', () => {
     for (let minute = 0; minute < 5; minute += 1) {
       let answered = 0;
       for (let n = 0; n < 600; n += 1) {
-        if (failures.refusal('2001:db8::1') === undefined) answered += 1;
+        if (failures.count('2001:db8::1') === undefined) answered += 1;
         clock.now += second / 10;
       }
       expect(answered).toBeLessThanOrEqual(minute === 0 ? 60 : 31);
@@ -51,8 +57,8 @@ describe('thirty failures of an address are answered 401', () => {
 
   test('others are not affected', () => {
     const { failures } = failuresAt();
-    for (let n = 0; n < 100; n += 1) failures.refusal('192.0.2.1');
-    expect(failures.refusal('192.0.2.2')).toBeUndefined();
+    for (let n = 0; n < 100; n += 1) failures.count('192.0.2.1');
+    expect(failures.count('192.0.2.2')).toBeUndefined();
   });
 });
 
@@ -88,7 +94,7 @@ describe('what is remembered is bounded', () => {
     const { failures } = failuresAt(1_000);
     let most = 0;
     for (let n = 0; n < 50_000; n += 1) {
-      failures.refusal(`2001:db8:${(n >> 16).toString(16)}:${(n & 0xffff).toString(16)}::1`);
+      failures.count(`2001:db8:${(n >> 16).toString(16)}:${(n & 0xffff).toString(16)}::1`);
       most = Math.max(most, failures.size);
     }
     expect(most).toBe(1_000);
@@ -98,20 +104,20 @@ describe('what is remembered is bounded', () => {
     const { failures } = failuresAt();
     const before = heapUsed();
     for (let n = 0; n < 250_000; n += 1) {
-      failures.refusal(`2001:db8:${(n >> 16).toString(16)}:${(n & 0xffff).toString(16)}::1`);
+      failures.count(`2001:db8:${(n >> 16).toString(16)}:${(n & 0xffff).toString(16)}::1`);
     }
     expect(failures.size).toBeLessThanOrEqual(100_000);
     expect(failures.size).toBeGreaterThan(50_000);
     expect(heapUsed() - before).toBeLessThan(50_000_000);
-    expect(failures.refusal('192.0.2.1')).toBeUndefined();
+    expect(failures.count('192.0.2.1')).toBeUndefined();
   });
 
   test('and an address that keeps failing is not forgotten for others', () => {
     const { failures } = failuresAt(1_000);
-    for (let n = 0; n < 30; n += 1) failures.refusal('192.0.2.1');
+    for (let n = 0; n < 30; n += 1) failures.count('192.0.2.1');
     for (let n = 0; n < 10_000; n += 1) {
-      failures.refusal(`10.1.${n >> 8}.${n & 255}`);
-      if (n % 400 === 0) expect(failures.refusal('192.0.2.1')).toBeDefined();
+      failures.count(`10.1.${n >> 8}.${n & 255}`);
+      if (n % 400 === 0) expect(failures.count('192.0.2.1')).toBeDefined();
     }
   });
 });

@@ -14,9 +14,76 @@ const keyLengthMax = 64;
 /** After this time an address is as new, because it may use at most a minute's worth. In µs. */
 const forgivenAfter = 60_000_000;
 
+/** What is limited, and what those beyond it are told. The last counts applications. */
+const addressLimits = {
+  failures: {
+    perMinute: limits.failedAuthenticationsPerMinute,
+    message: 'Too many failed authentications from this address.',
+  },
+  signIns: {
+    perMinute: limits.signInsPerMinute,
+    message: 'Too many tries to sign in from this address.',
+  },
+  consents: {
+    perMinute: limits.consentRequestsPerMinute,
+    message: 'Too many requests from this address.',
+  },
+  applicationTokens: {
+    perMinute: limits.applicationTokensPerMinute,
+    message: 'Too many tokens.',
+  },
+} as const;
+
+export type AddressLimitName = keyof typeof addressLimits;
+
+/**
+ * Counts one from an address, wherever the count is kept: workers of one node share theirs.
+ * Returns the seconds to wait when there were too many.
+ */
+export type CountAddress = (
+  limit: AddressLimitName,
+  address: string,
+) => number | undefined | Promise<number | undefined>;
+
+/** The counts of this process. */
+export function countAddresses(): CountAddress {
+  const counters = new Map<AddressLimitName, AddressCounter>();
+  return (name, address) => {
+    const counter = counters.get(name) ?? new AddressCounter(addressLimits[name].perMinute);
+    counters.set(name, counter);
+    return counter.count(address);
+  };
+}
+
+/** One of the limits, for who answers. */
 export class AddressLimit {
+  readonly #name: AddressLimitName;
+  readonly #count: CountAddress;
+
+  constructor(name: AddressLimitName, count: CountAddress) {
+    this.#name = name;
+    this.#count = count;
+  }
+
+  /** Counts one from an address. Returns the answer to it when there were too many. */
+  async refusal(address: string): Promise<Problem | undefined> {
+    const wait = await this.#count(this.#name, address);
+    if (wait === undefined) return undefined;
+    const { message } = addressLimits[this.#name];
+    return new Problem('rate_limited', { message, headers: { 'Retry-After': String(wait) } });
+  }
+}
+
+/** All of them. */
+export const addressLimitsBy = (count: CountAddress) => ({
+  failures: new AddressLimit('failures', count),
+  signIns: new AddressLimit('signIns', count),
+  consents: new AddressLimit('consents', count),
+  applicationTokens: new AddressLimit('applicationTokens', count),
+});
+
+export class AddressCounter {
   readonly #limit: RateLimit;
-  readonly #message: string;
   readonly #clock: Clock;
   readonly #addressesMax: number;
   /**
@@ -30,12 +97,10 @@ export class AddressLimit {
 
   constructor(
     perMinute: number,
-    message: string,
     clock: Clock = monotonic,
     addressesMax: number = limits.failingAddressesMax,
   ) {
     this.#limit = { perMinute, burst: perMinute };
-    this.#message = message;
     this.#clock = clock;
     this.#addressesMax = addressesMax;
     this.#begunAt = clock();
@@ -46,16 +111,11 @@ export class AddressLimit {
     return this.#recent.size + this.#older.size;
   }
 
-  /** Counts one from an address. Returns the answer to it when there were too many. */
-  refusal(address: string): Problem | undefined {
+  /** Counts one from an address. Returns the seconds to wait when there were too many. */
+  count(address: string): number | undefined {
     const now = this.#clock();
     const admitted = this.#admittedOf(networkOf(address), now);
-    if (!admitted.admits(now)) {
-      return new Problem('rate_limited', {
-        message: this.#message,
-        headers: { 'Retry-After': String(secondsOf(admitted.wait(now))) },
-      });
-    }
+    if (!admitted.admits(now)) return secondsOf(admitted.wait(now));
     admitted.take(now);
     return undefined;
   }
@@ -73,14 +133,6 @@ export class AddressLimit {
     const admitted = this.#older.get(key) ?? new Gcra(this.#limit, now);
     this.#recent.set(key, admitted);
     return admitted;
-  }
-}
-
-/** Counts bad credentials, and answers those beyond the limit instead of the 401. */
-export class FailedAuthentications extends AddressLimit {
-  constructor(clock?: Clock, addressesMax?: number) {
-    const message = 'Too many failed authentications from this address.';
-    super(limits.failedAuthenticationsPerMinute, message, clock, addressesMax);
   }
 }
 

@@ -36,6 +36,7 @@ function caller(rateLimit: RateLimit): Principal {
     credentialId: mintId('cred_'),
     credentialName: 'till',
     kind: 'personal_access_token',
+    role: null,
     application: null,
     scopes: new Set(),
     tokenScopes: null,

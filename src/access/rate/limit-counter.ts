@@ -31,6 +31,14 @@ const tolerance = 0.01;
 /** `open`: one more is admitted. `empty`: none now. `unknown`: the database has to be asked. */
 export type LimitState = 'open' | 'empty' | 'unknown';
 
+interface Whose {
+  readonly merchantId: string;
+  /** Empty for the merchant as a whole. */
+  readonly credentialId: string;
+  /** How many processes share what their node admits without a token. */
+  readonly workers: number;
+}
+
 export class LimitCounter {
   readonly limit: RateLimit;
   /** How many requests wait for an answer of the database. */
@@ -59,8 +67,7 @@ export class LimitCounter {
 
   /** `before`: the same one under another limit. What it has used counts, as far as it fits. */
   constructor(
-    merchantId: string,
-    credentialId: string,
+    { merchantId, credentialId, workers }: Whose,
     limit: RateLimit,
     now: number,
     before?: LimitCounter,
@@ -70,8 +77,11 @@ export class LimitCounter {
     this.#merchantId = merchantId;
     this.#credentialId = credentialId;
     this.#own = new Gcra(limit, now, before === undefined ? 0 : before.#own.used(now));
-    const freeBurst = Math.floor(burst * freePartOfBurst);
-    this.#free = new Gcra({ perMinute: perMinute * freePartOfRate, burst: freeBurst }, now);
+    const freeBurst = Math.floor((burst * freePartOfBurst) / workers);
+    this.#free = new Gcra(
+      { perMinute: (perMinute * freePartOfRate) / workers, burst: freeBurst },
+      now,
+    );
     this.#rate = perMinute / (60 * second);
     const extra = this.#rate * extraTime;
     this.#bucketSize = burst + extra;

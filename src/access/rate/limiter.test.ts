@@ -39,7 +39,7 @@ async function startNode({ patience = 5_000, clock = monotonic } = {}): Promise<
       return database.leases.connect();
     },
   };
-  const limiter = new RateLimiter(writer, patience, clock);
+  const limiter = new RateLimiter(writer, { patience, clock });
   databases.push(database);
   limiters.push(limiter);
   // A service has its connection before its first request.
@@ -59,6 +59,7 @@ function caller(
     credentialId: mintId('cred_'),
     credentialName: 'till',
     kind: 'personal_access_token',
+    role: null,
     application: null,
     scopes: new Set(),
     tokenScopes: null,

@@ -24,6 +24,14 @@ export interface Verdict {
   readonly retryAfter: number | undefined;
 }
 
+interface RateLimiterOptions {
+  /** How long a request waits for the database, in milliseconds. */
+  readonly patience?: number;
+  readonly clock?: Clock;
+  /** How many processes share what a node admits without asking. */
+  readonly workers?: number;
+}
+
 /** In milliseconds. */
 const sweepInterval = 1_000;
 
@@ -41,10 +49,13 @@ export class RateLimiter {
   readonly #sweeping: NodeJS.Timeout;
   /** In microseconds. */
   readonly #patience: number;
+  readonly #workers: number;
   #alone = 0;
 
-  constructor(writer: Writer, patience: number = limits.leaseTimeout, clock: Clock = monotonic) {
+  constructor(writer: Writer, options: RateLimiterOptions = {}) {
+    const { patience = limits.leaseTimeout, clock = monotonic, workers = 1 } = options;
     this.#clock = clock;
+    this.#workers = workers;
     this.#patience = patience * 1_000;
     this.#leases = new Leases(writer, clock, patience);
     this.#sweeping = setInterval(() => this.#sweep(), sweepInterval);
@@ -69,8 +80,8 @@ export class RateLimiter {
     const now = this.#clock();
     const { merchant, credentialId, rateLimit, merchantRateLimit } = principal;
     const counters = {
-      credential: counterIn(this.#credentials, merchant, credentialId, rateLimit, now),
-      merchant: counterIn(this.#merchants, merchant, '', merchantRateLimit, now),
+      credential: this.#counterIn(this.#credentials, merchant, credentialId, rateLimit, now),
+      merchant: this.#counterIn(this.#merchants, merchant, '', merchantRateLimit, now),
     };
     return (
       this.#judge(counters, requests, now, this.#leases.isAway(now)) ??
@@ -132,6 +143,25 @@ export class RateLimiter {
     counter.waiting -= 1;
   }
 
+  #counterIn(
+    known: Map<string, LimitCounter>,
+    merchantId: string,
+    credentialId: string,
+    limit: RateLimit | null,
+    now: number,
+  ): LimitCounter | undefined {
+    if (limit === null) return undefined;
+    const key = credentialId === '' ? merchantId : credentialId;
+    const before = known.get(key);
+    const isSame =
+      before?.limit.perMinute === limit.perMinute && before.limit.burst === limit.burst;
+    if (isSame) return before;
+    const whose = { merchantId, credentialId, workers: this.#workers };
+    const counter = new LimitCounter(whose, limit, now, before);
+    known.set(key, counter);
+    return counter;
+  }
+
   #sweep(): void {
     const now = this.#clock();
     const isAway = this.#leases.isAway(now);
@@ -142,23 +172,6 @@ export class RateLimiter {
       }
     }
   }
-}
-
-function counterIn(
-  known: Map<string, LimitCounter>,
-  merchantId: string,
-  credentialId: string,
-  limit: RateLimit | null,
-  now: number,
-): LimitCounter | undefined {
-  if (limit === null) return undefined;
-  const key = credentialId === '' ? merchantId : credentialId;
-  const before = known.get(key);
-  const isSame = before?.limit.perMinute === limit.perMinute && before.limit.burst === limit.burst;
-  if (isSame) return before;
-  const counter = new LimitCounter(merchantId, credentialId, limit, now, before);
-  known.set(key, counter);
-  return counter;
 }
 
 function leftOf(counter: LimitCounter | undefined, now: number): LimitLeft | undefined {

@@ -12,7 +12,7 @@ import { migrateThrough } from '../migrate.ts';
 import type { Manifest, Trailer } from './format.ts';
 import type { BackupReader } from './read.ts';
 import { refusing } from './refusal.ts';
-import { withSession } from './session.ts';
+import { beginLong, withSession } from './session.ts';
 import { appliedMigrations, columnList, findTables, type Table, tableName } from './tables.ts';
 
 export interface LoadOptions {
@@ -47,7 +47,7 @@ export async function loadBackup(
   return withSession(url, signal, async (client) => {
     if (found.version > 0) await requireReady(client, manifest);
     await migrateThrough(url, manifest.schema_version);
-    await client.query(begin.text);
+    await beginLong(client, begin.text);
     const loaded = await refusing('the backup', async () => {
       await lock(client);
       await requireReady(client, manifest);

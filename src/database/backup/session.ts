@@ -5,18 +5,23 @@
 import pg from 'pg';
 import { patienceOfWork } from '../find.ts';
 
-/** Parameters that only some versions of PostgreSQL have are set where they are. */
+/** For each transaction, because a pooler may be before the server. */
 const settings = `
-  set timezone = 'UTC';
-  set datestyle = 'ISO, YMD';
-  set intervalstyle = 'postgres';
-  set bytea_output = 'hex';
-  set extra_float_digits = 1;
-  set search_path = public;
-  set default_transaction_read_only = off;
-  set lock_timeout = '60s';
-  select set_config(name, '0', false) from pg_settings where name in ('statement_timeout',
-    'transaction_timeout', 'idle_in_transaction_session_timeout', 'idle_session_timeout')`;
+  set local timezone = 'UTC';
+  set local datestyle = 'ISO, YMD';
+  set local intervalstyle = 'postgres';
+  set local bytea_output = 'hex';
+  set local extra_float_digits = 1;
+  set local search_path = public, pg_temp;
+  set local lock_timeout = '60s'`;
+
+/** Begins a transaction. Its snapshot is not taken yet: no time-out is set by a query. */
+export async function beginLong(client: pg.Client, begin: string): Promise<void> {
+  const { rows } = await client.query<{ off: string }>(`
+    select format('set local %I = 0', name) as off from pg_settings where name in (
+      'statement_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout')`);
+  await client.query([begin, settings, ...rows.map(({ off }) => off)].join(';'));
+}
 
 /** @throws what `work` throws; what it had not committed by then is undone by the server. */
 export async function withSession<Result>(
@@ -35,7 +40,6 @@ export async function withSession<Result>(
   signal?.addEventListener('abort', end);
   try {
     await client.connect();
-    await client.query(settings);
     return await work(client);
   } finally {
     signal?.removeEventListener('abort', end);

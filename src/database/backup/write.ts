@@ -19,7 +19,7 @@ import {
   type TableSum,
   type Trailer,
 } from './format.ts';
-import { withSession } from './session.ts';
+import { beginLong, withSession } from './session.ts';
 import { appliedMigrations, columnList, findTables, type Table, tableName } from './tables.ts';
 
 /** Half the processor time of the usual 6, for a file that is a tenth larger. */
@@ -82,7 +82,7 @@ async function requireWhole({ version, inProgress }: Found): Promise<void> {
 }
 
 async function record(client: pg.Client, auditLine: Statement): Promise<void> {
-  await client.query(begin.text);
+  await beginLong(client, begin.text);
   await client.query(auditLine.text, [...auditLine.values]);
   requireCommitted(await client.query(commit.text));
 }
@@ -96,7 +96,7 @@ async function beginSnapshot(
   { programVersion, warn }: BackupOptions,
 ): Promise<{ manifest: Manifest; tables: readonly Table[] }> {
   const before = await findTables(client);
-  await client.query('begin isolation level repeatable read read only');
+  await beginLong(client, 'begin isolation level repeatable read read only');
   await client.query(
     `lock table ${before.kept.map(({ name }) => tableName(name)).join(', ')} in access share mode`,
   );

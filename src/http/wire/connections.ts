@@ -12,12 +12,28 @@ import { limits } from '../../core/limits.ts';
  * are kept free for the database and for files, because many idle clients would otherwise leave
  * none. When the limit is reached, idle connections are closed for new ones.
  */
-export function limitConnections(server: Server): void {
-  server.maxConnections = Math.min(
-    limits.connectionsMax,
+export function limitConnections(server: Server, workers: number): void {
+  const most = Math.min(
+    Math.ceil(limits.connectionsMax / workers),
     Math.max(1, descriptorsMax() - limits.descriptorsReserved),
   );
-  server.on('drop', () => server.closeIdleConnections());
+  if (workers === 1) {
+    server.maxConnections = most;
+    server.on('drop', () => server.closeIdleConnections());
+    return;
+  }
+  // Node's own limit would give the connection to another worker, and when all are full to all of
+  // them in turn without end.
+  let open = 0;
+  server.on('connection', (socket) => {
+    open += 1;
+    socket.once('close', () => {
+      open -= 1;
+    });
+    if (open <= most) return;
+    socket.destroy();
+    server.closeIdleConnections();
+  });
 }
 
 /** Infinity when there is no limit, or it cannot be read. */

@@ -1,5 +1,5 @@
-// What a person may grant to an application: what both their token and the operator's approval may
-// do. It is read again each time, so that a right removed since the first page is gone.
+// What a person may grant to an application: what both they and the operator's approval may do. It
+// is read again each time, so that a right removed since the first page is gone.
 
 import type { LocationGrant } from '../../access/operator/credential-store.ts';
 import { grantOf } from '../../access/operator/credentials.ts';
@@ -16,14 +16,19 @@ import {
   type Giver,
 } from './store.ts';
 
-/** What is kept of the token that a person has shown: its hash, in hexadecimal. */
-export type Proof = { readonly token_hash: string };
+/** What shows who somebody is. */
+export interface Proof {
+  /** Of the token that was entered, or of the session. */
+  readonly tokenHash: Buffer;
+  /** Of a session: what ties the form to it and to this request. */
+  readonly binding?: string;
+}
 
 /** What a consent depends on. */
 export interface ConsentBasis {
   readonly giver: Giver;
   readonly approval: ApprovalPermissions;
-  readonly tokenHash: Buffer;
+  readonly proof: Proof;
 }
 
 /** Why a person cannot grant what is asked: a code for the audit trail, a text for the person. */
@@ -41,6 +46,11 @@ export const notValid: ConsentDenial = {
   fault: 'This token is not valid.',
 };
 
+const notSignedIn: ConsentDenial = {
+  denied: 'invalid_token',
+  fault: 'You are no longer signed in.',
+};
+
 /** The token shown and the approval at its merchant, or why they are not enough. */
 export async function findBasis(
   reader: Reader,
@@ -48,9 +58,8 @@ export async function findBasis(
   application: string,
   proof: Proof,
 ): Promise<ConsentBasis | ConsentDenial> {
-  const tokenHash = Buffer.from(proof.token_hash, 'hex');
-  const [giver] = await reader.query(findGiver(tokenHash));
-  if (giver === undefined) return notValid;
+  const [giver] = await reader.query(findGiver(proof.tokenHash));
+  if (giver === undefined) return proof.binding === undefined ? notValid : notSignedIn;
   const [approval] = await reader.query(findApprovalAt(application, giver.merchant_id));
   if (approval === undefined) {
     const fault = `${asked.application} is not approved at ${giver.merchant_name}.`;
@@ -64,17 +73,17 @@ export async function findBasis(
   }
   const lacking = missing(giver.scopes).join(', ');
   if (lacking !== '') {
-    const fault = `You cannot grant what you do not hold: your token lacks ${lacking}.`;
+    const fault = `You cannot grant what you do not hold: ${giver.name} lacks ${lacking}.`;
     return { denied: 'insufficient_scope', fault };
   }
-  return { giver, approval, tokenHash };
+  return { giver, approval, proof };
 }
 
 /** The page on which the person chooses among the locations that they may grant. */
 export async function choicesOf(
   reader: Reader,
   asked: ConsentRequest,
-  { giver, approval }: ConsentBasis,
+  { giver, approval, proof }: ConsentBasis,
 ): Promise<HtmlPage> {
   const isAll = giver.all_locations && approval.all_locations;
   const ids = isAll ? null : commonIds(giver, approval);
@@ -82,9 +91,12 @@ export async function choicesOf(
     findNamedLocations(giver.merchant_id, ids, limits.consentLocationsMax),
   );
   const wanted = new Set(asked.locations?.split(' '));
-  const choices = named.map(({ id, name }) => ({ id, name, isChosen: wanted.has(id) }));
+  const choices = named.map((one) => ({ ...one, isChosen: wanted.has(one.id) }));
   const all = isAll ? { isChosen: wanted.has('all') } : undefined;
-  return choosePage(asked, giver.merchant_name, choices, all);
+  const { merchant_name: merchant, name, role } = giver;
+  const { binding } = proof;
+  const person = role === null || binding === undefined ? undefined : { name, binding };
+  return choosePage(asked, { merchant, choices, all, person });
 }
 
 /** The chosen locations as they are kept; undefined when the person may not grant one of them. */

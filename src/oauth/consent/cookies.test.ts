@@ -8,7 +8,8 @@ import { redirectUri } from '../../../test/kit/oauth.ts';
 import { freePort } from '../../../test/kit/port.ts';
 import { createApplication } from '../../access/operator/applications.ts';
 import { readConfig } from '../../config.ts';
-import { type Running, start } from '../../main.ts';
+import { start } from '../../main.ts';
+import type { Running } from '../../node/running.ts';
 
 let db: TestDatabase;
 let running: Running;
@@ -56,7 +57,7 @@ test('go over TLS only, to no script, and to no other site', async () => {
   });
   expect([answer.status, answer.headers.get('location')]).toEqual([
     303,
-    expect.stringMatching(/^(?:https:\/\/books\.example\.com)?\/oauth\/consent\//),
+    expect.stringMatching(/^(?:https:\/\/books\.example\.com)?\/console\/consent\//),
   ]);
   const cookies = answer.headers.getSetCookie();
   expect(cookies.length).toBeGreaterThanOrEqual(2);
@@ -64,7 +65,7 @@ test('go over TLS only, to no script, and to no other site', async () => {
     expect(cookie).toMatch(/; secure(?:;|$)/);
     expect(cookie).toMatch(/; httponly(?:;|$)/);
     expect(cookie).toMatch(/; samesite=lax(?:;|$)/);
-    expect(cookie).toMatch(/; path=\/oauth\//);
+    expect(cookie).toMatch(/; path=\/(?:oauth\/authorize|console\/consent)\//);
     expect(cookie).not.toMatch(/; domain=/);
   }
 });

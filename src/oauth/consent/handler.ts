@@ -1,8 +1,10 @@
-// How a person consents: they show a personal access token of the merchant, choose locations, and
-// allow or refuse. A person cannot grant more than their token may do or the operator approved.
-// Between the two pages only the hash of the token is kept, and it is checked again at the end.
+// How a person consents: they are signed in, or show a personal access token of the merchant,
+// choose locations, and allow or refuse. Nobody grants more than he may do or the operator
+// approved. Of a token its hash is kept between the two pages, and checked again at the end. Of a
+// session nothing is kept: each request brings it along, and the form says which one it was made
+// for.
 
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import type { errors as Errors, Interaction, Provider } from 'oidc-provider';
@@ -24,14 +26,16 @@ import {
   notValid,
   type Proof,
 } from './basis.ts';
-import { type ConsentRequest, errorPage, provePage } from './pages.ts';
-import { insertConsent } from './store.ts';
+import { type ConsentRequest, errorPage, onwardPage, provePage } from './pages.ts';
+import { insertConsent, insertProof } from './store.ts';
 
 export interface ConsentCall {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   /** Undefined: the browser asks for the page. */
   readonly form: URLSearchParams | undefined;
+  /** The token of the session that the browser has, valid or not. */
+  readonly session: string | undefined;
   readonly address: string;
   readonly requestId: string;
 }
@@ -81,7 +85,7 @@ export class ConsentHandler {
       case 'allow':
         return this.#allow(call, interaction, asked, call.form.getAll('location'));
       default:
-        return this.#show(interaction, asked);
+        return this.#show(call, interaction, asked);
     }
   }
 
@@ -96,7 +100,7 @@ export class ConsentHandler {
   async #asked({ uid, params }: Interaction): Promise<ConsentRequest> {
     const client = await this.#provider.Client.find(String(params.client_id));
     return {
-      action: `${oauthPaths.consent}/${uid}`,
+      ...addressesOf(uid),
       application: client?.clientName ?? String(params.client_id),
       scopes: String(params.scope ?? '').split(' '),
       locations: typeof params.locations === 'string' ? params.locations : undefined,
@@ -104,10 +108,18 @@ export class ConsentHandler {
     };
   }
 
-  /** The first page, or the second one after the person has shown a token. */
-  async #show(interaction: Interaction, asked: ConsentRequest): Promise<ConsentAnswer> {
-    const proof = proofOf(interaction);
-    if (proof === undefined) return { status: 200, ...provePage(asked) };
+  /** The first page, or the second one for who is signed in or has shown a token. */
+  async #show(
+    call: ConsentCall,
+    interaction: Interaction,
+    asked: ConsentRequest,
+  ): Promise<ConsentAnswer> {
+    const proof = proofOf(interaction, call.session);
+    if (proof === undefined) {
+      const isFromOutside = !call.request.url?.includes('?');
+      const page = isFromOutside ? onwardPage(asked, `${asked.action}?here`) : provePage(asked);
+      return { status: 200, ...page };
+    }
     const basis = await this.#basis(interaction, asked, proof);
     if ('denied' in basis) return refused(asked, basis);
     return { status: 200, ...(await this.#choices(asked, basis)) };
@@ -119,11 +131,12 @@ export class ConsentHandler {
     asked: ConsentRequest,
   ): Promise<ConsentAnswer> {
     const token = call.form?.get('token')?.trim() ?? '';
-    if (!isToken(token)) return refused(asked, notValid);
-    const proof = { token_hash: hashToken(token).toString('hex') };
-    const basis = await this.#basis(interaction, asked, proof);
-    if ('denied' in basis) return refused(asked, basis);
-    const location = await rename(this.#provider, call, interaction, proof);
+    if (!isToken(token)) return refused(asked, notValid, true);
+    const tokenHash = hashToken(token);
+    const basis = await this.#basis(interaction, asked, { tokenHash });
+    if ('denied' in basis) return refused(asked, basis, true);
+    const kept = { proof: { token_hash: tokenHash.toString('hex') } };
+    const location = await rename(this.#provider, call, interaction, kept);
     return { status: 303, location, ...(await this.#choices(asked, basis)) };
   }
 
@@ -133,21 +146,31 @@ export class ConsentHandler {
     asked: ConsentRequest,
     locations: readonly string[],
   ): Promise<ConsentAnswer> {
-    const proof = proofOf(interaction);
+    const proof = proofOf(interaction, call.session);
     if (proof === undefined) return { status: 403, ...provePage(asked) };
     const basis = await this.#basis(interaction, asked, proof);
     if ('denied' in basis) return refused(asked, basis);
+    if (proof.binding !== undefined && call.form?.get('person') !== proof.binding) {
+      const fault = 'Somebody else has signed in meanwhile. Look again at who you are.';
+      return { status: 403, ...(await this.#choices({ ...asked, fault }, basis)) };
+    }
     const grant = await grantFor(this.#reader, basis, locations);
     if (grant === undefined) {
       const fault = 'One of these locations is not yours to grant.';
       const page = await this.#choices({ ...asked, fault }, basis);
       return { status: 403, denied: 'location_not_granted', ...page };
     }
-    await this.#consume(interaction);
+    // Whoever planted the request of a person who is signed in cannot continue it.
+    if (proof.binding === undefined) await this.#consume(interaction);
+    else await rename(this.#provider, call, interaction, {});
     const id = await this.#give(call, interaction, asked, basis, grant);
-    if (id === undefined) return refused(asked, notValid);
+    if (id === undefined) return refused({ ...asked, ...addressesOf(interaction.jti) }, notValid);
     const login = { accountId: id, remember: false };
-    return this.#finish(call, { login, consent: { grantId: id } });
+    const result = { login, consent: { grantId: id } };
+    if (proof.binding === undefined) return this.#finish(call, result);
+    interaction.result = result;
+    await interaction.save(secondsLeft(interaction));
+    return { status: 303, location: interaction.returnTo, ...provePage(asked) };
   }
 
   /** A second click, or a second tab, fails here. @throws SessionNotFound */
@@ -177,7 +200,7 @@ export class ConsentHandler {
     call: ConsentCall,
     interaction: Interaction,
     asked: ConsentRequest,
-    { giver, tokenHash }: ConsentBasis,
+    { giver, proof }: ConsentBasis,
     grant: LocationGrant,
   ): Promise<string | undefined> {
     const id = mintId('cred_');
@@ -195,8 +218,11 @@ export class ConsentHandler {
       request_id: call.requestId,
     };
     const merchant = giver.merchant_id;
+    const isPerson = giver.role !== null;
+    const tokenHash = isPerson ? randomBytes(32) : proof.tokenHash;
     try {
       await commitAll(this.#writer, [
+        ...(isPerson ? [insertProof(proof.tokenHash, tokenHash)] : []),
         insertConsent({ merchant, id, application, tokenHash, scopes, grant }),
         appendAudit([{ entry, age: 0 }]),
       ]);
@@ -217,22 +243,34 @@ export class ConsentHandler {
   }
 }
 
-function refused(asked: ConsentRequest, { denied, fault }: ConsentDenial) {
-  return { status: 403, denied, ...provePage({ ...asked, fault }) };
+function refused(asked: ConsentRequest, { denied, fault }: ConsentDenial, isOfToken = false) {
+  return { status: 403, denied, ...provePage({ ...asked, fault }, isOfToken) };
 }
+
+const addressesOf = (uid: string) => ({
+  action: `${oauthPaths.consent}/${uid}`,
+  signIn: `/console/allow/${uid}`,
+});
 
 function expired() {
   const text = 'The request has expired or was answered: start again where you came from.';
   return { status: 400, ...errorPage('invalid_request', text) };
 }
 
-function proofOf({ result }: Interaction): Proof | undefined {
-  const proof = (result as { readonly proof?: Proof } | undefined)?.proof;
-  return typeof proof?.token_hash === 'string' ? proof : undefined;
+/** The token that was shown for this request, or else the session. */
+function proofOf({ result, jti }: Interaction, session: string | undefined): Proof | undefined {
+  const shown = result as { readonly proof?: { readonly token_hash?: string } } | undefined;
+  const hash = shown?.proof?.token_hash;
+  if (typeof hash === 'string') return { tokenHash: Buffer.from(hash, 'hex') };
+  if (session === undefined) return undefined;
+  const binding = createHash('sha256').update(`consent ${jti} ${session}`).digest('base64url');
+  return { tokenHash: hashToken(session), binding };
 }
 
+const secondsLeft = ({ exp }: Interaction) => exp - Math.floor(Date.now() / 1000);
+
 /**
- * After a person has shown a token, their request continues under another ID, which only their
+ * After a person has shown who they are, their request continues under another ID, which only their
  * browser gets. So an attacker who planted the first ID and its cookies cannot continue it. Returns
  * the address where the browser continues.
  * @throws SessionNotFound when it has continued already.
@@ -241,14 +279,14 @@ async function rename(
   provider: Provider,
   { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
   interaction: Interaction,
-  proof: object,
+  result: object,
 ): Promise<string> {
   await interaction.destroy();
   const uid = randomBytes(32).toString('base64url');
   const back = `${oauthPaths.authorize}/${uid}`;
   const returnTo = new URL(back, interaction.returnTo).href;
-  const left = interaction.exp - Math.floor(Date.now() / 1000);
-  Object.assign(interaction, { jti: uid, returnTo, result: { proof } });
+  const left = secondsLeft(interaction);
+  Object.assign(interaction, { jti: uid, returnTo, result });
   await interaction.save(left);
   const path = `${oauthPaths.consent}/${uid}`;
   const { cookies } = provider.createContext(request, response);

@@ -26,7 +26,7 @@ describe('the page', () => {
       'Stock &lt;Sync&gt;',
       'See stock <code>inventory.read</code>',
       'See locations <code>locations.read</code>',
-      scene.shops[1] ?? '',
+      'It asks for one location.',
     ]) {
       expect(page.text).toContain(text);
     }
@@ -133,7 +133,7 @@ describe('the page', () => {
     ] as const;
     for (const [code, giver] of refused) {
       await scene.consent(giver, []);
-      const line = `%"route":"/oauth/consent/:uid","status":403,"code":"${code}"%`;
+      const line = `%"route":"/console/consent/:uid","status":403,"code":"${code}"%`;
       const lines = () =>
         scene.service.db.sql('select from audit_records where line like $1', [line]);
       await expect.poll(async () => (await lines()).length).toBeGreaterThan(0);

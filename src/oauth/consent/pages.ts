@@ -1,6 +1,7 @@
-// The pages a person sees: show a token, choose what the application may do, and errors. The form
-// may lead to us and to the one origin of the application.
+// The pages a person sees: sign in or show a token, choose what the application may do, and errors.
+// The form may lead to us and to the one origin of the application.
 
+import { limits } from '../../core/limits.ts';
 import { escapeHtml, type HtmlPage, htmlPage } from '../../http/html.ts';
 import { scopeWords } from './scope-words.ts';
 
@@ -8,6 +9,8 @@ import { scopeWords } from './scope-words.ts';
 export interface ConsentRequest {
   /** Where the form goes. */
   readonly action: string;
+  /** Where one signs in, and comes back from. */
+  readonly signIn: string;
   readonly application: string;
   readonly scopes: readonly string[];
   /** As the application asked: `all`, IDs with blanks between them, or nothing. */
@@ -21,44 +24,71 @@ export interface ConsentRequest {
 export interface Choice {
   readonly id: string;
   readonly name: string;
+  readonly code: string | null;
   readonly isChosen: boolean;
 }
 
-/** Asks for a personal access token. */
-export function provePage(asked: ConsentRequest): HtmlPage {
+export interface Choices {
+  readonly merchant: string;
+  readonly choices: readonly Choice[];
+  /** Undefined: not all of them can be granted. */
+  readonly all: { readonly isChosen: boolean } | undefined;
+  /** Who is signed in; undefined: a token was shown. */
+  readonly person: { readonly name: string; readonly binding: string } | undefined;
+}
+
+/**
+ * Asks once more, from our own page: the cookie of a session does not come along with a browser
+ * that another site has sent.
+ */
+export function onwardPage(asked: ConsentRequest, next: string): HtmlPage {
+  const link = `<p><a href="${escapeHtml(next)}">Continue</a></p>`;
+  return page(titleOf(asked), link, asked.redirectUri, next);
+}
+
+/** Asks who it is: a person signs in, or somebody has a personal access token. */
+export function provePage(asked: ConsentRequest, isOpen = false): HtmlPage {
   return page(
-    `Allow ${asked.application}?`,
-    `${askedText(asked)}
+    titleOf(asked),
+    `${askedText(asked, placesAsked(asked))}
+<p><a class="main" href="${escapeHtml(asked.signIn)}">Sign in</a></p>
 <form method="post" action="${escapeHtml(asked.action)}">
-<label for="token">Your personal access token</label>
+<details${isOpen ? ' open' : ''}><summary>With a personal access token</summary>
+<p><label for="token">Your personal access token</label></p>
 <p>It shows that you may grant this. It is checked and not stored.</p>
 <input id="token" name="token" type="password" autocomplete="off" required maxlength="200">
-<p><button class="main" name="decision" value="prove">Continue</button>
-<button name="decision" value="refuse" formnovalidate>Refuse</button></p>
+<p><button name="decision" value="prove">Continue</button></p>
+</details>
+<p><button name="decision" value="refuse" formnovalidate>Refuse</button></p>
 </form>`,
     asked.redirectUri,
   );
 }
 
+const titleOf = ({ application }: ConsentRequest) => `Allow ${application}?`;
+
 /** Lets the person choose the locations, and decide. */
 export function choosePage(
   asked: ConsentRequest,
-  merchant: string,
-  choices: readonly Choice[],
-  all: { readonly isChosen: boolean } | undefined,
+  { merchant, choices, all, person }: Choices,
 ): HtmlPage {
   const boxes = [
     ...(all === undefined ? [] : [box('all', 'All locations, future ones too', all.isChosen)]),
-    ...choices.map(({ id, name, isChosen }) => box(id, `${name} (${id})`, isChosen)),
+    ...choices.map((one) => box(one.id, labelOf(one), one.isChosen)),
   ];
+  const who =
+    person === undefined
+      ? ''
+      : `<p>You are signed in as <strong>${escapeHtml(person.name)}</strong>.</p>
+<input type="hidden" name="person" value="${escapeHtml(person.binding)}">\n`;
   return page(
     `Allow ${asked.application} at ${merchant}?`,
-    `${askedText(asked)}
+    `${askedText(asked, placesFound(asked, choices, all))}
 <form method="post" action="${escapeHtml(asked.action)}">
-<fieldset><legend>Locations at ${escapeHtml(merchant)}</legend>
+${who}<fieldset><legend>Locations at ${escapeHtml(merchant)}</legend>
 ${boxes.length === 0 ? '<p>There is no location that you may grant.</p>' : boxes.join('\n')}
 </fieldset>
-<p>Without a location it cannot read or change stock. What you allow ends when your token ends.</p>
+<p>Without a location it cannot read or change stock. ${endOf(person)}</p>
 <p><button class="main" name="decision" value="allow">Allow</button>
 <button name="decision" value="refuse">Refuse</button></p>
 </form>`,
@@ -74,9 +104,40 @@ export function errorPage(error: string, description: string): HtmlPage {
   );
 }
 
-function askedText({ application, scopes, locations, fault }: ConsentRequest): string {
+/** Two locations may have the same name. */
+function labelOf({ name, code }: Choice): string {
+  return code === null ? name : `${name} (${code})`;
+}
+
+function endOf(person: Choices['person']): string {
+  if (person === undefined) return 'What you allow ends when your token ends.';
+  return `What you allow ends after ${limits.tokenDaysMax} days, when you are invited again, or when
+it is withdrawn under “People and access”.`;
+}
+
+/** Before we know who asks, the names of locations are nobody's. */
+function placesAsked({ locations }: ConsentRequest): string {
+  if (locations === undefined) return 'It names no locations.';
+  if (locations === 'all') return 'It asks for all locations.';
+  const { length: count } = locations.split(' ');
+  return `It asks for ${count === 1 ? 'one location' : `${count} locations`}.`;
+}
+
+function placesFound(
+  asked: ConsentRequest,
+  choices: readonly Choice[],
+  all: Choices['all'],
+): string {
+  const { locations } = asked;
+  if (locations === undefined || locations === 'all') return placesAsked(asked);
+  const names = choices.filter(({ isChosen }) => isChosen).map(labelOf);
+  const lacking = all === undefined && names.length < new Set(locations.split(' ')).size;
+  const rest = lacking ? ' It asks for others as well, which you cannot grant.' : '';
+  return names.length === 0 ? placesAsked(asked) + rest : `It asks for ${names.join(', ')}.${rest}`;
+}
+
+function askedText({ application, scopes, fault }: ConsentRequest, where: string): string {
   const wanted = scopes.map(scopeItem).join('');
-  const where = locations === undefined ? 'It names no locations.' : `Locations: ${locations}.`;
   const alert = fault === undefined ? '' : `<p role="alert">${escapeHtml(fault)}</p>\n`;
   return `${alert}<p><strong>${escapeHtml(application)}</strong> asks to act for you.
 It could:</p>
@@ -111,12 +172,14 @@ input[type=password]{width:100%;padding:.5rem;font:inherit;box-sizing:border-box
 input[type=password]{border:1px solid var(--line);border-radius:.5rem}
 button{font:inherit;font-weight:600;padding:.5rem 1.25rem;margin-right:.5rem;cursor:pointer}
 button{border:1px solid var(--line);border-radius:.5rem;background:var(--card);color:var(--text)}
-button.main{background:var(--main);border-color:var(--main);color:#fff}
+a.main{display:inline-block;padding:.5rem 1.25rem;border-radius:.5rem;text-decoration:none}
+a.main{font-weight:600}summary{cursor:pointer}
+button.main,a.main{background:var(--main);border-color:var(--main);color:#fff}
 label{font-weight:600}.box{display:block;font-weight:400}
 fieldset{border:1px solid var(--line);border-radius:.5rem}
 [role=alert]{border-left:.25rem solid var(--fault);padding-left:.75rem}`;
 
-function page(title: string, body: string, redirectUri?: string): HtmlPage {
+function page(title: string, body: string, redirectUri?: string, next?: string): HtmlPage {
   // Browsers apply the policy of forms to the redirect after the form as well.
   const back = redirectUri === undefined ? '' : ` ${new URL(redirectUri).origin}`;
   return htmlPage({
@@ -124,5 +187,6 @@ function page(title: string, body: string, redirectUri?: string): HtmlPage {
     style,
     body: `<main>\n<h1>${escapeHtml(title)}</h1>\n${body}\n</main>`,
     formAction: `'self'${back}`,
+    ...(next === undefined ? {} : { next }),
   });
 }

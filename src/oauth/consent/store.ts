@@ -1,10 +1,12 @@
-// The statements of consents: what a person with a token of a merchant lets an application do
-// there. A consent is a credential of its own. It rests on the approval of the application and on
-// the token that gave it, and ends with either.
+// The statements of consents: what somebody of a merchant lets an application do there. A consent
+// is a credential of its own. It rests on the approval of the application and on the token that
+// gave it, and ends with either. A person has no token that lasts: one is made with each consent,
+// which nobody knows, and which is void when what the person signed in with is.
 
 import type { LocationGrant } from '../../access/operator/credential-store.ts';
 import type { Permissions } from '../../access/store.ts';
 import { lookupId } from '../../core/id.ts';
+import { limits } from '../../core/limits.ts';
 import type { MerchantId } from '../../core/principal.ts';
 import type { Statement } from '../../core/statement.ts';
 
@@ -31,7 +33,7 @@ export function findConsent(id: string): Statement<ConsentRow> {
         and a.revoked_at is null
       join credential_tokens gt on gt.token_hash = c.given_by and gt.expires_at > now()
       join credentials g on g.merchant_id = gt.merchant_id and g.id = gt.credential_id
-        and g.revoked_at is null
+        and g.revoked_at is null and (g.invited_at is null or gt.created_at >= g.invited_at)
       where c.id = $1 and c.revoked_at is null`,
     values: [lookupId(id)],
   };
@@ -52,20 +54,24 @@ export interface Giver extends Permissions {
   readonly merchant_id: MerchantId;
   readonly merchant_name: string;
   readonly credential_id: string;
+  readonly name: string;
+  /** Null: the token is a program's. */
+  readonly role: string | null;
 }
 
-/** The holder of a live personal access token. */
+/** The holder of a live personal access token, or who is signed in with a session. */
 export function findGiver(tokenHash: Buffer): Statement<Giver> {
   return {
     name: 'find_giver',
     text: `
-      select c.merchant_id, m.name as merchant_name, c.id as credential_id, c.scopes,
-        c.all_locations, c.location_ids
+      select c.merchant_id, m.name as merchant_name, c.id as credential_id, c.name, c.role,
+        c.scopes, c.all_locations, c.location_ids
       from credential_tokens t
       join credentials c on c.merchant_id = t.merchant_id and c.id = t.credential_id
         and c.revoked_at is null and c.kind = 'personal_access_token'
       join merchants m on m.id = c.merchant_id and m.disabled_at is null
-      where t.token_hash = $1 and t.expires_at > now()`,
+      where t.token_hash = $1 and t.expires_at > now()
+        and (c.invited_at is null or t.created_at >= c.invited_at)`,
     values: [tokenHash],
   };
 }
@@ -95,11 +101,11 @@ export function findNamedLocations(
   merchant: string,
   ids: readonly string[] | null,
   limit: number,
-): Statement<{ id: string; name: string }> {
+): Statement<{ id: string; name: string; code: string | null }> {
   return {
     name: 'find_named_locations',
     text: `
-      select id, name from locations
+      select id, name, code from locations
       where merchant_id = $1 and ($2::text[] is null or id = any ($2))
       order by id limit $3`,
     values: [merchant, ids === null ? null : ids.map(lookupId), limit],
@@ -113,6 +119,26 @@ export interface NewConsent {
   readonly tokenHash: Buffer;
   readonly scopes: readonly string[];
   readonly grant: LocationGrant;
+}
+
+/**
+ * What a consent of a person rests on, as old as the session that gave it. So it is void when that
+ * is, and a revocation at this moment is not missed.
+ */
+export function insertProof(session: Buffer, proof: Buffer): Statement {
+  return {
+    name: 'insert_consent_proof',
+    text: `
+      insert into credential_tokens (token_hash, merchant_id, credential_id, last_four, created_at,
+        expires_at)
+      select $2, t.merchant_id, t.credential_id, t.last_four, t.created_at,
+        clock_timestamp() + interval '${limits.tokenDaysMax} days'
+      from credential_tokens t
+      join credentials c on c.merchant_id = t.merchant_id and c.id = t.credential_id
+        and c.role is not null
+      where t.token_hash = $1 and t.expires_at > clock_timestamp()`,
+    values: [session, proof],
+  };
 }
 
 /** Aborts its transaction when the approval or the token that gives it has ended meanwhile. */

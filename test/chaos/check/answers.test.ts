@@ -66,7 +66,27 @@ test('a sound history has no faults', () => {
   expect(found([...sound, read(200), foreign])).toEqual([]);
 });
 
+const made = (members: Partial<Attempt> = {}) =>
+  attempt({
+    kind: 'token',
+    key: 't',
+    variant: 0,
+    operation: 'op_2',
+    resource: 'cred_1',
+    ...members,
+  });
+
 test.each<[string, string, () => Attempt[]]>([
+  [
+    'a token that admits after its revocation',
+    'tokens that admit after they were revoked',
+    () => [attempt({ kind: 'ended', status: 200 })],
+  ],
+  [
+    'a token shown by a replay',
+    'what is shown once shown again',
+    () => [made(), made({ isReplay: true, isShown: true })],
+  ],
   ['two operations', 'keys with two answers', () => [first(), { ...replay(), operation: 'op_2' }]],
   ['two resources', 'keys with two answers', () => [first(), { ...replay(), resource: 'imv_2' }]],
   ['two first answers', 'keys with two answers', () => [first(), first()]],

@@ -23,6 +23,11 @@ const successOf: Readonly<Record<Kind, readonly number[]>> = {
   levels: [200],
   movement: [200],
   events: [200],
+  person: [201],
+  token: [201],
+  revoke: [200],
+  use: [200],
+  ended: [],
   foreign: [],
 };
 
@@ -57,6 +62,8 @@ export function checkAnswers(
     { what: 'conflicts without another request', faults: falseConflicts(attempts) },
     { what: 'rows of another merchant seen', faults: foreignRows(attempts, places) },
     { what: 'successes after a right was revoked', faults: successesDespite(attempts, bans) },
+    { what: 'tokens that admit after they were revoked', faults: admittedStill(attempts) },
+    { what: 'what is shown once shown again', faults: shownAgain(attempts) },
     { what: 'unexpected answers', faults: unexpected(attempts, bans) },
     { what: 'keys without an answer', faults: unanswered(attempts) },
     { what: 'external IDs of several records', faults: shared(attempts) },
@@ -123,12 +130,30 @@ export function covers(ban: Ban, { credential, generation, start, end }: Attempt
   return ban.kind === 'token' ? generation <= ban.generation : end < ban.until;
 }
 
+/** They were asked with after the revocation was answered. */
+function admittedStill(attempts: readonly Attempt[]): string[] {
+  return attempts
+    .filter(({ kind, status }) => kind === 'ended' && status >= 200 && status < 300)
+    .map((attempt) => JSON.stringify(attempt));
+}
+
+/** The text of a token, or an invitation, is in the first answer alone. */
+function shownAgain(attempts: readonly Attempt[]): string[] {
+  return [...byKey(attempts)].flatMap(([name, own]) => {
+    const shown = own.filter(({ isShown }) => isShown === true);
+    const isSound = shown.length <= 1 && shown.every(({ isReplay }) => isReplay !== true);
+    return isSound ? [] : [`${name}: ${JSON.stringify(shown)}`];
+  });
+}
+
 function unexpected(attempts: readonly Attempt[], bans: readonly Ban[]): string[] {
   const affected = new Set(bans.map(({ credential }) => credential));
   return attempts
     .filter(({ kind, status, code = '', credential, key }) => {
       if (temporary.includes(status)) return false;
       if (kind === 'foreign') return status !== 403 && status !== 404;
+      // That they are refused is judged by itself.
+      if (kind === 'ended') return status !== 401 && status !== 200;
       if (status === 401 || status === 403) return !affected.has(credential);
       if (status === 422) return refusals[kind]?.includes(code) !== true;
       // `falseConflicts` checks whether it is right.

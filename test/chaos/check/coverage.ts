@@ -20,6 +20,7 @@ export interface Met {
   readonly endsRaced: number;
   readonly upsertsRaced: number;
   readonly batchAgain: number;
+  readonly revokedTried: number;
 }
 
 /** What is counted besides the history. */
@@ -51,6 +52,7 @@ const often: Met = {
   endsRaced: 50,
   upsertsRaced: 50,
   batchAgain: 20,
+  revokedTried: 50,
 };
 
 export function required(name: keyof Met, seconds: number): number {
@@ -73,6 +75,7 @@ export const meanings: Readonly<Record<keyof Met, string>> = {
   endsRaced: 'a reservation was to be ended that had ended',
   upsertsRaced: 'two upserts of a new external ID raced',
   batchAgain: 'a batch was sent again after a fault',
+  revokedTried: 'a token was tried after it was revoked',
 };
 
 export function whatWasMet(
@@ -98,6 +101,7 @@ export function whatWasMet(
     endsRaced: count((own) => ownerOf(own)?.code === 'reservation_not_active'),
     upsertsRaced: racedUpserts(keys),
     batchAgain: count((own) => own.some(isBound) && own.some(isUnanswered)),
+    revokedTried: attempts.filter(({ kind, status }) => kind === 'ended' && status === 401).length,
   };
 }
 

@@ -33,7 +33,20 @@ const resources = `
     where type = 'batches.submit'
   union all select merchant_id, id, 'customers.create', version, null from customers
   union all select merchant_id, id, 'products.create', version, null from products
-  union all select merchant_id, id, 'locations.create', version, null from locations`;
+  union all select merchant_id, id, 'locations.create', version, null from locations
+  -- Those that were there before are called so; every other has a name that somebody made up.
+  union all select merchant_id, id,
+    case when role is null then 'tokens.create' else 'people.invite' end, version, null
+    from credentials where not is_operator and name <> 'test'`;
+
+/** What was done with people and tokens, as often as the audit trail says so. */
+const offTrail = `
+  select o.id, o.type, count(a.operation) as lines
+  from operations o
+  left join (select line::json ->> 'operation_id' as operation from audit_records) a
+    on a.operation = o.id
+  where (o.type like 'people.%' or o.type like 'tokens.%') and o.status = 'succeeded'
+  group by o.id, o.type having count(a.operation) <> 1`;
 
 /** Movements and levels whose product or location is not their merchant's. */
 const misplacedRows = `
@@ -94,6 +107,7 @@ export async function checkEffects(
   const made = await database.query<ResourceRow>(resources);
   const foreign = await database.query(misplacedRows);
   const off = await database.query(offStock);
+  const unsaid = await database.query(offTrail);
   const said = await database.query<{ id: string; said: object }>(saidByTransfers);
   const answered = attempts.filter(isBound);
   const known = new Set(answered.map(({ operation }) => operation));
@@ -108,6 +122,7 @@ export async function checkEffects(
       faults: lines(byClients.filter((o) => !known.has(o.id))),
     },
     { what: 'keys with two effects', faults: lines(unequal(asked, made, origin)) },
+    { what: 'people and tokens changed without a line, or with two', faults: lines(unsaid) },
     { what: 'operations pending', faults: lines(pending) },
     { what: 'levels that are not what stock commands made of them', faults: lines(off) },
     { what: 'transfers that are not what was answered', faults: lines(misquoted(answered, said)) },

@@ -31,6 +31,8 @@ export interface Question {
   readonly id?: string;
   /** Of a page of events: the position it is asked from. */
   readonly after?: number;
+  /** That of a program, in place of the credential's own. */
+  readonly token?: string;
 }
 
 interface LevelRow {
@@ -45,6 +47,8 @@ export class Caller {
   readonly #ports: readonly number[];
   readonly #tokens: Map<CredentialName, ClientToken>;
   readonly #write: (attempt: Attempt) => void;
+  /** Texts of tokens: no history has them. */
+  readonly #made = new Map<string, string>();
 
   constructor(
     client: number,
@@ -56,6 +60,11 @@ export class Caller {
     this.#ports = ports;
     this.#tokens = new Map(tokens.map((token) => [token.name, token]));
     this.#write = write;
+  }
+
+  /** The text of a token that was made; undefined: the answer that showed it was lost. */
+  textOf(id: string): string | undefined {
+    return this.#made.get(id);
   }
 
   adopt(token: ClientToken): void {
@@ -75,12 +84,17 @@ export class Caller {
 
   async #send(question: Question, items: readonly Question[], node: number): Promise<Attempt[]> {
     const { credential, method, path, key, body } = question;
-    const { token = '', generation = 0 } = this.#tokens.get(credential) ?? {};
+    const { token: own = '', generation = 0 } = this.#tokens.get(credential) ?? {};
+    const token = question.token ?? own;
     const start = now();
     const incoming = await send({ port: this.#ports[node] ?? 0, method, path, token, key, body });
     const sent = { client: this.#client, generation, node, start, end: now() };
     const results = items.length === 0 ? [] : resultsIn(incoming);
     const answer = understood(question.kind, incoming);
+    const secret = question.kind === 'token' ? secretIn(incoming) : undefined;
+    if (secret !== undefined && answer.resource !== undefined) {
+      this.#made.set(answer.resource, secret);
+    }
     // Without its own answer a write may have been done: when it began is known.
     const unanswered: Understood = { status: answer.status, code: answer.code ?? 'no result' };
     const attempts = [
@@ -163,6 +177,15 @@ function saidOf(kind: Kind, { status, data, error, meta = {} }: Answer): Underst
   return { ...known, ...success(kind, data) };
 }
 
+function secretIn(incoming: Incoming): string | undefined {
+  if ('lost' in incoming) return undefined;
+  try {
+    return JSON.parse(incoming.text).data?.token ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 interface Refused {
   readonly code: string;
   readonly details?: readonly { operation_id?: string }[];
@@ -187,6 +210,8 @@ interface Data {
   readonly movement_ids: readonly string[];
   readonly is_short: boolean;
   readonly position: string;
+  readonly invitation?: string | null;
+  readonly token?: string | null;
 }
 
 interface CountedLine {
@@ -219,9 +244,14 @@ function page(rows: readonly EventRow[], meta: PageMeta): Partial<Attempt> {
 function success(kind: Kind, answer: unknown): Partial<Attempt> {
   if (kind === 'levels') return { levels: (answer as LevelRow[]).map(seen) };
   const data = answer as Data;
-  if (kind === 'customer' || kind === 'product' || kind === 'change' || kind === 'upsert') {
-    const { id, name, version } = data;
-    return { resource: id, record: { record: id, name, version } satisfies SeenRecord };
+  if (kind === 'use' || kind === 'ended') return {};
+  if (recordKinds.includes(kind)) {
+    const { id, name, version, invitation = null, token = null } = data;
+    const isShown = invitation !== null || token !== null;
+    return {
+      ...{ resource: id, record: { record: id, name, version } satisfies SeenRecord },
+      ...(isShown ? { isShown } : {}),
+    };
   }
   if (kind === 'transfer') {
     const { id, lines, is_short, position } = data;
@@ -251,6 +281,10 @@ function success(kind: Kind, answer: unknown): Partial<Attempt> {
     levels: [seen(data.level)],
   };
 }
+
+const recordKinds: readonly Kind[] = [
+  ...(['customer', 'product', 'change', 'upsert', 'person', 'token', 'revoke'] as const),
+];
 
 function seen(row: LevelRow): SeenLevel {
   const { product_id, location_id, quantity, version } = row;

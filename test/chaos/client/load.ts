@@ -26,6 +26,9 @@ const actions = {
   end: 7,
   upsert: 6,
   batch: 6,
+  person: 3,
+  token: 3,
+  life: 4,
   look: 16,
 } as const;
 
@@ -128,6 +131,12 @@ export class Load {
         return this.#together([...this.#copies(ask.upsert()), ask.upsert()]);
       case 'batch':
         return this.#batch();
+      case 'person':
+        return this.#together(this.#copies(ask.person()));
+      case 'token':
+        return this.#together(this.#copies(ask.token()));
+      case 'life':
+        return this.#life();
       case 'status':
         return this.#together(this.#copies(ask.locationStatus()));
       default:
@@ -141,6 +150,23 @@ export class Load {
     if (one === undefined) return;
     const other = this.#questions.endOf(one.id ?? '', this.#random.pick(['release', 'fulfil']));
     await this.#together(this.#random.next() < 0.5 ? this.#copies(one) : [one, other]);
+  }
+
+  /** Of a token: made, used, revoked by several requests, and tried at both nodes afterwards. */
+  async #life(): Promise<void> {
+    const ask = this.#questions;
+    const made = ask.token();
+    const [first] = await Promise.all([this.#settle(made, 0), this.#settle(made, 1)]);
+    this.#past.push(made);
+    if (first.status !== 201 || first.resource === undefined) return;
+    const text = this.#caller.textOf(first.resource);
+    const both = (kind: 'use' | 'ended') =>
+      text === undefined
+        ? []
+        : [0, 1].map((node) => this.#caller.ask(ask.asProgram(kind, text), node));
+    await Promise.all(both('use'));
+    await this.#together(this.#copies(ask.revoke(first.resource)));
+    await Promise.all(both('ended'));
   }
 
   /** The list until it is answered; then what is not done by itself, or all of it once more. */
@@ -207,6 +233,8 @@ export class Load {
     if (resource === undefined || (status !== 201 && kind !== 'upsert')) return;
     if (kind === 'reserve') this.#questions.held(resource);
     else if (kind === 'customer') this.#questions.made(`/customers/${resource}`);
+    else if (kind === 'person') this.#questions.made(`/people/${resource}`);
+    else if (kind === 'token') this.#questions.made(`/tokens/${resource}`);
     else if (kind === 'product' || kind === 'upsert') {
       this.#questions.made(`/products/${resource}`);
     } else if (kind === 'adjust' && isOurs) this.#movements.push(resource);

@@ -161,6 +161,27 @@ export class Questions {
     };
   }
 
+  person(): Question {
+    const body = { name: this.#name(), role: this.#random.pick(['viewer', 'cashier']) };
+    return { kind: 'person', ...this.#create('/people', body) };
+  }
+
+  token(): Question {
+    const { body, ...asked } = this.#create('/tokens', { name: this.#name() });
+    return { kind: 'token', ...asked, body: { ...body, scopes: ['products.read'] } };
+  }
+
+  /** Its name is changed with it: what is revoked is never changed again. */
+  revoke(id: string): Question {
+    const changed = this.#change(`/tokens/${id}`, { name: this.#name(), status: 'revoked' });
+    return { ...changed, kind: 'revoke' };
+  }
+
+  /** By the token itself. */
+  asProgram(kind: 'use' | 'ended', token: string): Question {
+    return { kind, credential: 'steady', method: 'GET', path: '/products?limit=1', token };
+  }
+
   /** By one of few IDs that all clients use at this moment, and nobody used long before. */
   upsert(): Question {
     const moment = Math.floor(Date.now() / 1_000);

@@ -21,7 +21,7 @@ afterAll(() => {
 test.runIf(process.getuid?.() === 0)(
   'a disk that is too small is unmounted and removed',
   async () => {
-    await expect(ChaosEnvironment.make(() => undefined, 4 * 2 ** 20)).rejects.toThrow();
+    await expect(ChaosEnvironment.make(() => undefined, 1, 4 * 2 ** 20)).rejects.toThrow();
     expect(readFileSync('/proc/mounts', 'utf8')).not.toContain(directory);
     expect(readdirSync(directory)).toEqual([]);
   },

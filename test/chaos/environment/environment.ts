@@ -41,6 +41,7 @@ interface Parts {
   readonly nodes: readonly ServiceNode[];
   readonly shop: ChaosRecords;
   readonly operator: Operator;
+  readonly workers: number;
 }
 
 export class ChaosEnvironment {
@@ -49,6 +50,8 @@ export class ChaosEnvironment {
   readonly shop: ChaosRecords;
   readonly operator: Operator;
   readonly disk: SmallDisk;
+  /** How many processes of each node serve. */
+  readonly workers: number;
   readonly events: Event[] = [];
   /** What must not happen, seen while it did. */
   readonly faults: string[] = [];
@@ -57,6 +60,7 @@ export class ChaosEnvironment {
   readonly #directory: string;
 
   private constructor(directory: string, parts: Parts) {
+    this.workers = parts.workers;
     this.#directory = directory;
     this.disk = parts.disk;
     this.database = parts.database;
@@ -66,11 +70,13 @@ export class ChaosEnvironment {
   }
 
   /**
+   * @param workers how many processes of each node serve.
    * @param diskSize in bytes.
    * @throws what went wrong, when nothing of it is left.
    */
   static async make(
     tell: (credential: Credential) => void,
+    workers = 1,
     diskSize?: number,
   ): Promise<ChaosEnvironment> {
     const directory = await mkdtemp(join(tmpdir(), 'tallybook-chaos-'));
@@ -80,7 +86,7 @@ export class ChaosEnvironment {
     try {
       const started = await ChaosDatabase.start(disk.directory);
       database = started;
-      nodes = [0, 1].map((number) => new ServiceNode(number, started));
+      nodes = [0, 1].map((number) => new ServiceNode(number, started, workers));
       const shop = await createRecords(database);
       // Both have started or failed before anything is taken from them.
       const starts = await Promise.allSettled(nodes.map((node) => node.open()));
@@ -88,7 +94,7 @@ export class ChaosEnvironment {
       const shaken = shop.credentials.find(({ name }) => name === 'shaken');
       if (shaken === undefined) throw new Error('nobody to shake');
       const operator = new Operator(database, shaken, tell);
-      return new ChaosEnvironment(directory, { disk, database, nodes, shop, operator });
+      return new ChaosEnvironment(directory, { disk, database, nodes, shop, operator, workers });
     } catch (error) {
       await release(directory, { disk, database, nodes });
       throw error;

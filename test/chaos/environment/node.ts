@@ -3,6 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ServiceProcess, serveProcess } from '../../kit/process.ts';
+import { workersOf } from '../../kit/workers.ts';
 import type { ChaosDatabase } from './database.ts';
 import { ToxicProxy } from './toxic-proxy.ts';
 
@@ -16,12 +17,15 @@ export class ServiceNode {
   /** Between the service and the database. */
   readonly back: ToxicProxy;
   readonly #database: ChaosDatabase;
+  readonly #workers: number;
   #process: ServiceProcess | undefined;
   /** Processes that ended although nobody ended them, with their last words. */
   readonly deaths: string[] = [];
 
-  constructor(number: number, database: ChaosDatabase) {
+  /** @param workers how many processes it has that serve */
+  constructor(number: number, database: ChaosDatabase, workers = 1) {
     this.number = number;
+    this.#workers = workers;
     this.#database = database;
     this.front = new ToxicProxy(() => {
       const api = this.#process?.api;
@@ -68,11 +72,21 @@ export class ServiceNode {
     this.#process = undefined;
     if (ending === undefined) return null;
     ending.child.removeAllListeners('exit');
-    return ending.end(signal);
+    // Workers end by themselves when the main process is killed, but not while they are frozen.
+    const workers = signal === 'SIGKILL' ? workersOf(ending.child.pid) : [];
+    const ended = ending.end(signal);
+    for (const pid of workers) signalTo(pid, signal);
+    return ended;
   }
 
   signal(signal: NodeJS.Signals): void {
     this.#process?.child.kill(signal);
+    if (signal !== 'SIGUSR2') for (const pid of this.workers) signalTo(pid, signal);
+  }
+
+  /** Processes that serve beside the main one. */
+  get workers(): readonly number[] {
+    return this.#workers === 1 ? [] : workersOf(this.pid);
   }
 
   async close(): Promise<void> {
@@ -92,10 +106,20 @@ export class ServiceNode {
       TALLYBOOK_SECRET: 'a secret for runs of chaos, of no value',
       TALLYBOOK_WEBHOOK_ALLOW: '127.0.0.1',
       TALLYBOOK_LOG_LEVEL: 'fatal',
+      TALLYBOOK_WORKERS: String(this.#workers),
     });
     started.child.once('exit', (code, signal) => {
       this.deaths.push(`node ${this.number} ended by itself (${signal ?? code}): ${started.log()}`);
     });
     return started;
+  }
+}
+
+/** @returns whether it was there. */
+export function signalTo(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    return false;
   }
 }

@@ -10,7 +10,7 @@ import type { Random } from '../random.ts';
 import { databaseFaults } from './database.ts';
 import { networkFaults } from './network.ts';
 import { rightsFaults } from './rights.ts';
-import { serviceFaults } from './service.ts';
+import { serviceFaults, workerFaults } from './service.ts';
 import { storageFaults } from './storage.ts';
 
 export interface Fault {
@@ -31,6 +31,7 @@ const rests = {
   database: { low: 300, high: 2_000 },
   network: { low: 150, high: 900 },
   rights: { low: 1_000, high: 4_000 },
+  workers: { low: 500, high: 3_000 },
 } as const;
 
 /** So much longer does a lane go on for what has not struck yet. */
@@ -51,6 +52,7 @@ export async function unleash(
     { rest: rests.database, faults: [...databaseFaults, ...storageFaults(environment.disk)] },
     { rest: rests.network, faults: networkFaults },
     { rest: rests.rights, faults: rightsFaults },
+    ...(environment.workers > 1 ? [{ rest: rests.workers, faults: workerFaults }] : []),
   ];
   for (const { name } of lanes.flatMap(({ faults }) => faults)) counts.set(name, 0);
   await Promise.all(lanes.map((lane) => play(environment, random, { ...lane, deadline, counts })));

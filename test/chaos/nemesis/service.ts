@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChaosEnvironment } from '../environment/environment.ts';
-import type { ServiceNode } from '../environment/node.ts';
+import { type ServiceNode, signalTo } from '../environment/node.ts';
 import type { Random } from '../random.ts';
 import type { Fault } from './nemesis.ts';
 
@@ -53,6 +53,43 @@ export const serviceFaults: readonly Fault[] = [
         if (code !== 0) environment.fail(`node ${node.number} ended with ${code} after SIGTERM`);
         await node.start();
       }
+      return true;
+    },
+  },
+];
+
+/** Where nodes have workers. Whoever is killed is replaced by the main process. */
+export const workerFaults: readonly Fault[] = [
+  {
+    name: 'worker killed',
+    async strike(environment, random) {
+      const node = random.pick(environment.nodes);
+      const { workers } = node;
+      if (workers.length === 0) return false;
+      const pid = random.pick(workers);
+      environment.note('worker killed', { node: node.number });
+      return signalTo(pid, 'SIGKILL');
+    },
+  },
+  {
+    name: 'worker frozen',
+    async strike({ nodes }, random) {
+      const node = random.pick(nodes);
+      const { workers } = node;
+      if (workers.length === 0) return false;
+      const pid = random.pick(workers);
+      const hasStruck = signalTo(pid, 'SIGSTOP');
+      await sleep(random.between(300, 3_000));
+      signalTo(pid, 'SIGCONT');
+      return hasStruck;
+    },
+  },
+  {
+    name: 'workers replaced',
+    async strike({ nodes }, random) {
+      const node = random.pick(nodes);
+      if (node.workers.length === 0) return false;
+      node.signal('SIGUSR2');
       return true;
     },
   },

@@ -10,6 +10,7 @@ import { LocationSelect } from '../../parts/location-select.tsx';
 import { PostState } from '../../parts/post-state.tsx';
 import { ScanField } from '../../parts/scan-field.tsx';
 import { Screen } from '../../parts/screen.tsx';
+import { SubmitRow } from '../../parts/submit-row.tsx';
 import { useTypeAnywhere } from '../../parts/type-anywhere.ts';
 import { tb } from '../../service/client.ts';
 import { usePlace } from '../../service/place.ts';
@@ -137,17 +138,14 @@ function CountForm({ onEnter, ...used }: UsedCount & { onEnter(): void }) {
           />
         )}
         <PostState post={post} />
-        <Group justify="space-between">
+        <SubmitRow post={post} isOff={!isReady || isBlocked} text={words.post(lines.length)}>
           <ConfirmButton
             text={words.abandon}
             question={texts.scan.askAbandon}
             disabled={isBlocked}
             onConfirm={clear}
           />
-          <Button type="submit" size="md" loading={post.isBusy} disabled={!isReady || isBlocked}>
-            {words.post(lines.length)}
-          </Button>
-        </Group>
+        </SubmitRow>
       </Stack>
     </Card>
   );

@@ -4,9 +4,14 @@ import type { Tallybook } from '@tallybook/client';
 import { chunksOf, type Item } from '../../../../src/exchange/chunks.ts';
 import { faultText } from '../../../../src/exchange/fault.ts';
 import { findAll, finderOf } from '../../../../src/exchange/find.ts';
-import type { RecordNoun } from '../../../../src/exchange/nouns.ts';
-import { recordDifference } from '../../../../src/exchange/preview.ts';
+import { isRecordNoun, type Noun } from '../../../../src/exchange/nouns.ts';
+import {
+  countDifferences,
+  type RowDifference,
+  recordDifference,
+} from '../../../../src/exchange/preview.ts';
 import { RowReader, textAt } from '../../../../src/exchange/rows.ts';
+import type { CountMoment } from '../../../../src/exchange/send-counts.ts';
 import type { SheetRow } from '../../../../src/exchange/sheet.ts';
 import { texts } from '../../texts.ts';
 import type { Mapping } from './columns.ts';
@@ -22,12 +27,22 @@ export interface RowResult {
   readonly text: string;
 }
 
+/** Where something was counted, and when: what moves behind it stays. */
+export interface Counting {
+  readonly location_id: string;
+  readonly code: string | null;
+  readonly reference: string;
+  readonly counted_at: CountMoment;
+}
+
 export interface Wanted {
   readonly source: Source;
-  readonly noun: RecordNoun;
+  readonly noun: Noun;
   readonly mapping: Mapping;
   /** Rows that name no record make a new one. */
   readonly add: boolean;
+  /** Null: these are no counts. */
+  readonly counting: Counting | null;
 }
 
 export interface Plan {
@@ -39,7 +54,7 @@ export interface Plan {
 }
 
 /** Rows that are wrong in themselves are not sent. */
-export function planOf({ source, noun, mapping, add }: Wanted): Plan {
+export function planOf({ source, noun, mapping, add, counting }: Wanted): Plan {
   const { header, rows } = source;
   const names = header.map((name, index) => mapping[index] || `${leftOut}${index} ${name}`);
   const map = Object.fromEntries(
@@ -66,6 +81,8 @@ export function planOf({ source, noun, mapping, add }: Wanted): Plan {
     if (faults.length > 0) return faults;
     const isNamed = finders.some((name) => textAt(body, name) !== undefined);
     if (!isNamed && !add) return [unnamedText(noun)];
+    const code = counting === null ? undefined : textAt(body, 'location_code');
+    if (code !== undefined && code !== counting?.code) return [texts.exchange.otherPlace(code)];
     return noun.unique.flatMap((name) => {
       const value = textAt(body, name);
       if (value === undefined) return [];
@@ -76,9 +93,10 @@ export function planOf({ source, noun, mapping, add }: Wanted): Plan {
   }
 }
 
-function unnamedText({ finders }: RecordNoun): string {
-  const { fields, or, unnamed } = texts.exchange;
-  return unnamed(finders.map((name) => fields[name] ?? name).join(or));
+function unnamedText({ name: noun, finders }: Noun): string {
+  const { fields, or, unnamed, unnamedCount } = texts.exchange;
+  const say = noun === 'counts' ? unnamedCount : unnamed;
+  return say(finders.map((name) => fields[name] ?? name).join(or));
 }
 
 /** No field begins so. */
@@ -91,7 +109,7 @@ export async function* rowsFrom(rows: readonly SheetRow[]): AsyncGenerator<Sheet
 /** Each row beside the record that it is found by. */
 export async function checkRows(
   tb: Tallybook,
-  { noun }: Wanted,
+  { noun, counting }: Wanted,
   { reader, finders, good }: Plan,
   progress: (rows: number) => void,
   signal: AbortSignal,
@@ -100,8 +118,12 @@ export async function checkRows(
   for await (const { items } of chunksOf(noun, reader, rowsFrom(good), 0)) {
     signal.throwIfAborted();
     const found = await findAll(tb, noun.name, finders, items, signal);
-    for (const [place, item] of items.entries()) {
-      const { kind, text } = recordDifference(noun, item, found[place] ?? null);
+    const differences: readonly RowDifference[] = isRecordNoun(noun)
+      ? items.map((item, place) => recordDifference(noun, item, found[place] ?? null))
+      : await countDifferences(counting ?? { location_id: '' }, { tb, signal }, items, found);
+    for (const [place, { kind, text }] of differences.entries()) {
+      const item = items[place];
+      if (item === undefined) continue;
       const { line, index } = item.row;
       results.push({ line, index, kind, text: `${nameOf(finders, item)}${text}` });
     }
@@ -110,7 +132,7 @@ export async function checkRows(
   return results;
 }
 
-function nameOf(finders: readonly string[], item: Item): string {
+export function nameOf(finders: readonly string[], item: Item): string {
   const finder = finderOf(finders, item) ?? 'name';
   return `${textAt(item.body, finder) ?? ''}: `;
 }

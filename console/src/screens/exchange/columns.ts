@@ -1,13 +1,14 @@
 // Which column of a file is which field: by its name, or by what people call it.
 
 import { columnNamed } from '../../../../src/exchange/header.ts';
-import { nouns, type RecordNoun } from '../../../../src/exchange/nouns.ts';
+import { type Noun, nouns } from '../../../../src/exchange/nouns.ts';
 import { rowFaults } from './row-faults.ts';
 
-export type NounName = 'products' | 'customers';
+export const nounNames = ['products', 'customers', 'counts'] as const;
+export type NounName = (typeof nounNames)[number];
 
-export function nounOf(name: NounName): RecordNoun {
-  const noun: RecordNoun = nouns[name];
+export function nounOf(name: NounName): Noun {
+  const noun: Noun = nouns[name];
   return { ...noun, faults: (body) => rowFaults(noun, body) };
 }
 
@@ -42,15 +43,22 @@ const calledSo: Readonly<Record<string, readonly string[]>> = {
   'unit.precision': ['decimals', 'precision'],
   low_stock_at: ['lowstock', 'minimum', 'minimumstock', 'reorderpoint', 'reorderlevel'],
   description: ['details', 'text'],
+  counted_quantity: ['counted', 'count', 'onhand', 'qty', 'found'],
+  expected_quantity: ['expected'],
 };
+
+/** A count needs to know what was counted, and how much of it. */
+export const isEnough = (noun: Noun, mapping: Mapping): boolean =>
+  noun.name === 'counts'
+    ? mapping.includes('counted_quantity') && noun.finders.some((name) => mapping.includes(name))
+    : mapping.some((field) => field !== '');
 
 const plain = (name: string) => name.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
 
 /** What the fields of a noun are, for a person to choose from. */
-export const fieldsOf = (noun: RecordNoun): readonly string[] =>
-  noun.columns.map(({ name }) => name);
+export const fieldsOf = (noun: Noun): readonly string[] => noun.columns.map(({ name }) => name);
 
-export function guessed(noun: RecordNoun, header: readonly string[]): Mapping {
+export function guessed(noun: Noun, header: readonly string[]): Mapping {
   const fields = fieldsOf(noun);
   const taken = new Set<string>();
   return header.map((name) => {

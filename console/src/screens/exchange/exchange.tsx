@@ -1,19 +1,17 @@
-// Lists in and out: products and customers as CSV, and the stock of a location.
+// Lists in and out: products and customers as CSV, counts, and the stock of a location.
 
 import { Tabs } from '@mantine/core';
 import { useSearchParams } from 'react-router';
 import { Screen } from '../../parts/screen.tsx';
-import { useMe } from '../../service/me.tsx';
 import { texts } from '../../texts.ts';
 import { ExportPart } from './export-part.tsx';
-import { ImportPart } from './import-part.tsx';
+import { ImportPart, useImports } from './import-part.tsx';
 
 const words = texts.exchange;
 
 export function ExchangeScreen() {
-  const { scopes } = useMe();
   const [search, setSearch] = useSearchParams();
-  const mayImport = scopes.has('products.write') || scopes.has('customers.write');
+  const mayImport = useImports().length > 0;
   const isExport = !mayImport || search.get('tab') === 'export';
   return (
     <Screen title={words.title} hint={words.hint}>

@@ -6,7 +6,7 @@ import { Failure } from '../../parts/failure.tsx';
 import { type Draft, useDraft } from '../../service/drafts.ts';
 import { useMe } from '../../service/me.tsx';
 import { texts } from '../../texts.ts';
-import { guessed, type Mapping, type NounName, nounOf } from './columns.ts';
+import { guessed, type Mapping, type NounName, nounNames, nounOf } from './columns.ts';
 import { ImportSteps } from './import-steps.tsx';
 import { RunProgress } from './run-progress.tsx';
 import type { Run } from './send-rows.ts';
@@ -115,9 +115,15 @@ function ChooseFile({ noun, offered, file, onNoun, onFile }: ChooseFileProps) {
   );
 }
 
-function useNoun(run: Run | null) {
+/** What somebody may import. */
+export function useImports(): readonly NounName[] {
   const { scopes } = useMe();
-  const offered = (['products', 'customers'] as const).filter((one) => scopes.has(`${one}.write`));
+  const held: ReadonlySet<string> = scopes;
+  return nounNames.filter((one) => nounOf(one).scopes.every((scope) => held.has(scope)));
+}
+
+function useNoun(run: Run | null) {
+  const offered = useImports();
   const [noun, setNoun] = useState<NounName>(run?.noun ?? offered[0] ?? 'products');
   return { noun, setNoun, offered };
 }

@@ -14,16 +14,17 @@ import {
   Title,
 } from '@mantine/core';
 import { newKey } from '@tallybook/client';
-import { useEffect, useRef, useState } from 'react';
+import { useState } from 'react';
 import { countText } from '../../format.ts';
 import { Failure } from '../../parts/failure.tsx';
-import { noteEnd, tb } from '../../service/client.ts';
 import { texts } from '../../texts.ts';
-import { checkRows, planOf, type RowResult } from './check-rows.ts';
-import { fieldsOf, type Mapping, missingIn, type NounName, nounOf } from './columns.ts';
+import type { RowResult, Wanted } from './check-rows.ts';
+import { fieldsOf, isEnough, type Mapping, missingIn, type NounName, nounOf } from './columns.ts';
+import { CountedWhere, useWhere } from './counted-where.tsx';
 import { Results } from './results.tsx';
 import type { Run } from './send-rows.ts';
 import { type Constants, type Source, withConstants } from './source.ts';
+import { useCheck } from './use-check.ts';
 
 const words = texts.exchange;
 
@@ -37,47 +38,44 @@ interface ImportStepsProps {
 export function ImportSteps({ source: file, noun, mapping: guess, onStart }: ImportStepsProps) {
   const [columns, setColumns] = useState(guess);
   const { missing, constants, setConstant } = useConstants(columns);
+  const [add, setAdd] = useState(false);
+  const used = useWhere(noun);
+  const { checked, done, problem, isBusy, check, forget } = useCheck();
   const source = withConstants(file, constants);
   const mapping = [...columns, ...Object.keys(constants)];
-  const [add, setAdd] = useState(false);
-  const { results, done, problem, isBusy, check, forget } = useCheck();
   const twice = mapping.find((field, index) => field !== '' && mapping.indexOf(field) !== index);
-  const change = (next: Mapping) => {
-    setColumns(next);
-    forget();
+  const needsMore = !isEnough(nounOf(noun), mapping);
+  const isOff = twice !== undefined || needsMore || (noun === 'counts' && used.where === null);
+  /** What was looked at was something else. */
+  const changed = <Value,>(set: (value: Value) => void) => {
+    return (value: Value) => {
+      set(value);
+      forget();
+    };
   };
-  const start = () =>
-    onStart({
-      key: newKey(),
-      file: { name: source.name, mark: source.mark },
-      ...{ noun, mapping, constants, add, rows: source.rows.length, next: 0 },
-      totals: { created: 0, changed: 0, unchanged: 0, refused: 0 },
-      ...{ refused: [], plan: null, isFinished: false },
-    });
   return (
     <Stack gap="md">
-      <Columns source={file} noun={noun} mapping={columns} onChange={change} />
-      <MissingFields
-        {...{ missing, constants }}
-        onChange={(field, value) => {
-          setConstant(field, value);
-          forget();
-        }}
-      />
+      <Columns source={file} noun={noun} mapping={columns} onChange={changed(setColumns)} />
+      <MissingFields {...{ missing, constants }} onChange={changed(setConstant)} />
       {twice !== undefined && <Text c="var(--mantine-color-error)">{words.twice(twice)}</Text>}
-      <AddsUnnamed
-        {...{ noun, add }}
-        onChange={(next) => {
-          setAdd(next);
-          forget();
-        }}
-      />
+      {noun === 'counts' ? (
+        <CountedWhere {...used} onChange={forget} />
+      ) : (
+        <Checkbox
+          label={words.add(finderNames(noun))}
+          checked={add}
+          onChange={(event) => changed(setAdd)(event.currentTarget.checked)}
+        />
+      )}
+      {noun === 'counts' && needsMore && (
+        <Text c="var(--mantine-color-error)">{words.countNeeds(finderNames(noun))}</Text>
+      )}
       <Group>
         <Button
-          variant={results === undefined ? 'filled' : 'default'}
+          variant={checked === undefined ? 'filled' : 'default'}
           loading={isBusy}
-          disabled={twice !== undefined || mapping.every((field) => field === '')}
-          onClick={() => check({ source, noun: nounOf(noun), mapping, add })}
+          disabled={isOff}
+          onClick={() => check({ source, noun: nounOf(noun), mapping, add }, used.where)}
         >
           {words.check}
         </Button>
@@ -87,9 +85,25 @@ export function ImportSteps({ source: file, noun, mapping: guess, onStart }: Imp
       </Group>
       {isBusy && <Progress value={(100 * done) / source.rows.length} aria-label={words.checking} />}
       {problem !== undefined && <Failure error={problem} />}
-      {results !== undefined && <Found results={results} onStart={start} />}
+      {checked !== undefined && (
+        <Found
+          results={checked.results}
+          onStart={() => onStart(runOf(noun, constants, checked.wanted))}
+        />
+      )}
     </Stack>
   );
+}
+
+function runOf(noun: NounName, constants: Constants, wanted: Wanted): Run {
+  const { source, mapping, add, counting } = wanted;
+  return {
+    key: newKey(),
+    file: { name: source.name, mark: source.mark },
+    ...{ noun, mapping, constants, add, counting, rows: source.rows.length, next: 0 },
+    totals: { created: 0, changed: 0, unchanged: 0, refused: 0 },
+    ...{ refused: [], changes: [], plan: null, isFinished: false },
+  };
 }
 
 interface FoundProps {
@@ -105,33 +119,17 @@ function Found({ results, onStart }: FoundProps) {
       <Results results={results} title={words.wouldDo} />
       <Group>
         <Button disabled={count === 0} onClick={onStart}>
-          {words.start(countText(count))}
+          {words.start(count, countText(count))}
         </Button>
       </Group>
     </>
   );
 }
 
-interface AddsUnnamedProps {
-  readonly noun: NounName;
-  readonly add: boolean;
-  onChange(add: boolean): void;
-}
-
-function AddsUnnamed({ noun, add, onChange }: AddsUnnamedProps) {
-  return (
-    <Checkbox
-      label={words.add(finderNames(noun))}
-      checked={add}
-      onChange={(event) => onChange(event.currentTarget.checked)}
-    />
-  );
-}
-
 interface MissingFieldsProps {
   readonly missing: readonly string[];
   readonly constants: Constants;
-  onChange(field: string, value: string): void;
+  onChange(set: Constants): void;
 }
 
 function MissingFields({ missing, constants, onChange }: MissingFieldsProps) {
@@ -144,7 +142,7 @@ function MissingFields({ missing, constants, onChange }: MissingFieldsProps) {
           label={words.ofAllRows[field] ?? words.fields[field] ?? field}
           value={constants[field] ?? ''}
           w={{ base: '100%', xs: 260 }}
-          onChange={(event) => onChange(field, event.currentTarget.value)}
+          onChange={(event) => onChange({ [field]: event.currentTarget.value })}
         />
       ))}
     </Group>
@@ -158,7 +156,7 @@ function useConstants(mapping: Mapping) {
   const constants: Constants = Object.fromEntries(
     missing.map(([field, usual]) => [field, typed[field] ?? usual]),
   );
-  const setConstant = (field: string, value: string) => setTyped({ ...typed, [field]: value });
+  const setConstant = (set: Constants) => setTyped({ ...typed, ...set });
   return { missing: missing.map(([field]) => field), constants, setConstant };
 }
 
@@ -166,37 +164,6 @@ const finderNames = (noun: NounName) =>
   nounOf(noun)
     .finders.map((name) => words.fields[name] ?? name)
     .join(words.or);
-
-function useCheck() {
-  const [results, setResults] = useState<readonly RowResult[]>();
-  const [problem, setProblem] = useState<Error>();
-  const [isBusy, setBusy] = useState(false);
-  const [done, setDone] = useState(0);
-  const ended = useRef(new AbortController());
-  useEffect(() => () => ended.current.abort(), []);
-  const check = async (wanted: Parameters<typeof planOf>[0]) => {
-    ended.current = new AbortController();
-    const { signal } = ended.current;
-    setBusy(true);
-    setProblem(undefined);
-    try {
-      const plan = planOf(wanted);
-      const found = await checkRows(tb, wanted, plan, setDone, signal);
-      setResults([...plan.refused, ...found].sort((a, b) => a.index - b.index));
-    } catch (error) {
-      if (signal.aborted) return;
-      noteEnd(error);
-      setProblem(error as Error);
-    } finally {
-      setBusy(false);
-    }
-  };
-  return {
-    ...{ results, problem, isBusy, done },
-    check: (wanted: Parameters<typeof planOf>[0]) => void check(wanted),
-    forget: () => setResults(undefined),
-  };
-}
 
 interface ColumnsProps {
   readonly source: Source;

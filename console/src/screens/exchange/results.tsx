@@ -31,6 +31,14 @@ export function Results({ title, results }: ResultsProps) {
         {title}
       </Title>
       <Totals totals={totals} />
+      <ResultRows results={listed} />
+    </Paper>
+  );
+}
+
+export function ResultRows({ results: listed }: { readonly results: readonly RowResult[] }) {
+  return (
+    <>
       {listed.length > 0 && (
         <Table mt="sm" verticalSpacing={4}>
           <Table.Thead>
@@ -56,7 +64,7 @@ export function Results({ title, results }: ResultsProps) {
           {words.andMore(countText(listed.length - shownMax))}
         </Text>
       )}
-    </Paper>
+    </>
   );
 }
 

@@ -3,13 +3,14 @@
 
 import { formats } from '../../../../src/contract/format.ts';
 import type { JsonObject, JsonValue } from '../../../../src/contract/json.ts';
-import type { RecordNoun } from '../../../../src/exchange/nouns.ts';
+import { countInventory } from '../../../../src/counts/contract.ts';
+import { isRecordNoun, type Noun } from '../../../../src/exchange/nouns.ts';
 import { productFaults } from '../../../../src/products/faults.ts';
 import { texts } from '../../texts.ts';
 
 const words = texts.exchange.faults;
 
-type Fault = ReturnType<RecordNoun['faults']>[number];
+type Fault = ReturnType<Noun['faults']>[number];
 
 /** The members of a JSON Schema that are judged here. */
 interface Plain {
@@ -26,12 +27,19 @@ interface Plain {
   readonly required?: readonly string[];
 }
 
-export function rowFaults(noun: RecordNoun, body: JsonObject): Fault[] {
-  const schema = { properties: noun.resource.patchBody.properties } as unknown as Plain;
+export function rowFaults(noun: Noun, body: JsonObject): Fault[] {
+  const { properties } = isRecordNoun(noun) ? noun.resource.patchBody : countLine;
+  const schema = { properties } as unknown as Plain;
   const faults = membersOf(schema, body, '');
   if (faults.length > 0 || noun.name !== 'products') return faults;
   return productFaults(body as Parameters<typeof productFaults>[0]);
 }
+
+/** A row names its product as it can, and the service looks it up. */
+const countLine = (() => {
+  const { product_id: _, ...properties } = countInventory.body.properties.lines.items.properties;
+  return { properties };
+})();
 
 function membersOf({ properties = {} }: Plain, object: JsonObject, before: string): Fault[] {
   return Object.entries(object).flatMap(([name, value]) => {

@@ -1,9 +1,10 @@
 // How far an import came. It goes on by itself when its file is there, and says what was refused.
 
-import { Button, Group, Paper, Progress, Stack, Text, Title } from '@mantine/core';
+import { Anchor, Button, Group, Paper, Progress, Stack, Text, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { stringify } from 'csv-stringify/browser/esm/sync';
 import { useEffect, useRef, useState } from 'react';
+import { Link } from 'react-router';
 import { countText } from '../../format.ts';
 import { Failure } from '../../parts/failure.tsx';
 import { noteEnd, tb } from '../../service/client.ts';
@@ -12,7 +13,7 @@ import { type Plan, planOf } from './check-rows.ts';
 import { nounOf } from './columns.ts';
 import { download } from './download.ts';
 import type { RunDraft } from './import-part.tsx';
-import { Totals } from './results.tsx';
+import { ResultRows, Totals } from './results.tsx';
 import { type Run, sendRows } from './send-rows.ts';
 import type { Source } from './source.ts';
 
@@ -47,6 +48,7 @@ export function RunProgress({ source, draft, onAnother }: RunProgressProps) {
           {words.rowsDone(countText(done), countText(run.rows))} {!run.isFinished && words.keepOpen}
         </Text>
         <Totals totals={totals} />
+        {run.isFinished && run.counting !== null && <Changes run={run} source={source} />}
         {problem !== undefined && !isBusy && (
           <Failure error={problem} title={words.stopped} onAgain={goOn} />
         )}
@@ -66,8 +68,24 @@ export function RunProgress({ source, draft, onAnother }: RunProgressProps) {
   );
 }
 
-const wantedOf = (source: Source, { noun, mapping, add }: Run) => ({
-  ...{ source, noun: nounOf(noun), mapping, add },
+/** What became of the levels, and where all of it stands. */
+function Changes({ run, source }: { readonly run: Run; readonly source: Source }) {
+  const results = run.changes.map(([index, text]) => {
+    return { index, line: source.rows[index]?.line ?? 0, kind: 'changed' as const, text };
+  });
+  const address = `/movements?location=${run.counting?.location_id}&reason=stock_count`;
+  return (
+    <>
+      <ResultRows results={results} />
+      <Anchor component={Link} to={address} size="sm">
+        {words.seeMovements}
+      </Anchor>
+    </>
+  );
+}
+
+const wantedOf = (source: Source, { noun, mapping, add, counting }: Run) => ({
+  ...{ source, noun: nounOf(noun), mapping, add, counting },
 });
 
 function useSending(source: Source, draft: RunDraft, plan: Plan | null) {

@@ -40,14 +40,14 @@ function Facts() {
   const locations = useLocations();
   if (error !== null) return <Failure error={error} onAgain={() => void refetch()} />;
   if (credential === undefined) return <Loading />;
-  const { scopes, rate_limit: limit, expires_at } = credential;
+  const { role, scopes, rate_limit: limit, expires_at } = credential;
   const names = locations?.map(({ name }) => name).join(', ') ?? '';
   return (
     <Paper withBorder p={{ base: 'xs', sm: 'md' }}>
       <Table variant="vertical" layout="fixed" withRowBorders={false}>
         <Table.Tbody>
           <Fact name={words.person}>{person.name}</Fact>
-          <Fact name={words.role}>{texts.roles[person.role] ?? person.role}</Fact>
+          <Fact name={words.role}>{role !== null && texts.roles[role]}</Fact>
           <Fact name={words.merchant}>{merchant.name}</Fact>
           <Fact name={words.locations}>
             {credential.locations === 'all' ? words.allLocations : names || words.noLocation}

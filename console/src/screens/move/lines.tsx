@@ -6,7 +6,7 @@ import { quantityOf, quantityText } from '../../format.ts';
 import { ProductLine } from '../../parts/product-line.tsx';
 import { tb } from '../../service/client.ts';
 import { texts } from '../../texts.ts';
-import { type Line, lineFault, type Move } from './draft.ts';
+import { isArrival, type Line, lineFault, type Move } from './draft.ts';
 import type { Used } from './move.tsx';
 
 const words = texts.move;
@@ -40,13 +40,13 @@ export function Lines({ move, isBlocked, type, remove, onEnter }: Used & { onEnt
 }
 
 function thereText({ kind }: Move, level: InventoryLevel | undefined): string {
-  if (kind === 'receipt') return words.onHand(quantityText(level?.quantity ?? '0'));
+  if (isArrival(kind)) return words.onHand(quantityText(level?.quantity ?? '0'));
   return words.available(quantityText(level?.available_quantity ?? '0'));
 }
 
 function tooMuch({ kind }: Move, { typed }: Line, level: InventoryLevel | undefined) {
   const quantity = quantityOf(typed);
-  if (kind === 'receipt' || quantity === undefined) return undefined;
+  if (isArrival(kind) || quantity === undefined) return undefined;
   const available = level?.available_quantity ?? '0';
   if (Quantity.compare(quantity, available) <= 0) return undefined;
   return {

@@ -1,14 +1,16 @@
 // Moves stock: sold, received, carried to another location, broken or lost. All lines or none.
 
 import { Button, Card, Group, Select, Stack, Tabs, Text, TextInput } from '@mantine/core';
-import type { FormEvent } from 'react';
+import { type FormEvent, useEffect } from 'react';
+import { useLocation, useNavigate } from 'react-router';
 import { LocationSelect } from '../../parts/location-select.tsx';
 import { ScanField } from '../../parts/scan-field.tsx';
 import { Screen } from '../../parts/screen.tsx';
+import { SubmitRow } from '../../parts/submit-row.tsx';
 import { useTypeAnywhere } from '../../parts/type-anywhere.ts';
 import { useLocations } from '../../service/me.tsx';
 import { texts } from '../../texts.ts';
-import { type Kind, kinds, lineFault } from './draft.ts';
+import { isArrival, type Kind, kinds, lineFault } from './draft.ts';
 import { Lines } from './lines.tsx';
 import { MovedNote } from './moved-note.tsx';
 import { Refused } from './refused.tsx';
@@ -20,6 +22,7 @@ export function MoveScreen() {
   const field = useTypeAnywhere();
   const used = useMove(() => setTimeout(() => field.current?.focus()));
   const { move, moved, isBlocked, change } = used;
+  useWantedKind(used, () => field.current?.focus());
   const locations = useLocations();
   // Who works at one location carries nothing to another.
   const isOne = locations?.length === 1 && move.kind !== 'transfer';
@@ -40,7 +43,7 @@ export function MoveScreen() {
         </Tabs.List>
         <Tabs.Panel value={move.kind}>
           <Stack>
-            {moved !== undefined && <MovedNote moved={moved} />}
+            {moved !== undefined && <MovedNote moved={moved} onUndone={used.forgetMoved} />}
             <Places {...used} />
             {move.place !== null && (
               <ScanField
@@ -58,6 +61,19 @@ export function MoveScreen() {
   );
 }
 
+/** A shortcut says what is to be moved. It is done once: the back button does not do it again. */
+function useWantedKind({ isBlocked, change }: Used, onChosen: () => void): void {
+  const { state, pathname, search } = useLocation();
+  const navigate = useNavigate();
+  const kind = kinds.find((one) => one === Object(state).kind);
+  useEffect(() => {
+    if (kind === undefined) return;
+    if (!isBlocked) change({ kind });
+    void navigate(pathname + search, { replace: true, state: null });
+    setTimeout(onChosen);
+  });
+}
+
 export type Used = ReturnType<typeof useMove>;
 
 function Places({ move, isBlocked, change }: Used) {
@@ -65,7 +81,7 @@ function Places({ move, isBlocked, change }: Used) {
   return (
     <Group align="flex-start">
       <LocationSelect
-        label={move.kind === 'receipt' ? words.to : words.from}
+        label={isArrival(move.kind) ? words.to : words.from}
         value={move.place}
         disabled={isBlocked}
         onChange={(place) => change({ place })}
@@ -139,14 +155,15 @@ function MoveForm({ onEnter, ...used }: Used & { onEnter(): void }) {
           />
         </Group>
         <Refused {...used} />
-        <Group justify="space-between">
+        <SubmitRow
+          post={post}
+          isOff={!isReady || isBlocked}
+          text={words.post[move.kind](move.lines.length)}
+        >
           <Button variant="subtle" color="gray" c="dimmed" disabled={isBlocked} onClick={clear}>
             {words.clear}
           </Button>
-          <Button type="submit" size="md" loading={post.isBusy} disabled={!isReady || isBlocked}>
-            {words.post[move.kind](move.lines.length)}
-          </Button>
-        </Group>
+        </SubmitRow>
       </Stack>
     </Card>
   );

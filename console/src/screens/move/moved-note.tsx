@@ -4,13 +4,22 @@ import { Alert, Anchor, List, Text } from '@mantine/core';
 import { Quantity } from '@tallybook/client';
 import { Link } from 'react-router';
 import { quantityText } from '../../format.ts';
+import { UndoButton } from '../../parts/undo-button.tsx';
+import { tb } from '../../service/client.ts';
 import { texts } from '../../texts.ts';
+import { oppositeOf } from './draft.ts';
 import type { Moved } from './use-move.ts';
 
 const words = texts.move;
 const shown = 10;
 
-export function MovedNote({ moved: { transfer, lines } }: { readonly moved: Moved }) {
+interface MovedNoteProps {
+  readonly moved: Moved;
+  onUndone(): void;
+}
+
+export function MovedNote({ moved: { transfer, lines }, onUndone }: MovedNoteProps) {
+  const back = oppositeOf(transfer);
   const names = new Map(lines.map(({ product }) => [product.product_id, product.name]));
   return (
     <Alert role="status" color="teal" variant="light" title={words.moved(transfer.lines.length)}>
@@ -32,6 +41,15 @@ export function MovedNote({ moved: { transfer, lines } }: { readonly moved: Move
       <Text size="sm" mt={4}>
         {texts.failure.request} <span className="code">{transfer.operation_id}</span>
       </Text>
+      {back.lines.length > 0 && (
+        <UndoButton
+          undo={{
+            operation_id: transfer.operation_id,
+            write: (options) => tb.inventory.transfers.create(back, options),
+          }}
+          onDone={onUndone}
+        />
+      )}
     </Alert>
   );
 }

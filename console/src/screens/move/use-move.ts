@@ -63,5 +63,7 @@ export function useMove(onMoved: () => void) {
   const remove = (id: string) =>
     setLines(latest.current.lines.filter(({ product }) => product.product_id !== id));
   const isBlocked = draft.isSent || post.isBusy;
-  return { move, moved, post, isBlocked, change, add, type, remove, clear: draft.clear };
+  const forgetMoved = () => setMoved(undefined);
+  const used = { move, moved, forgetMoved, post, isBlocked };
+  return { ...used, change, add, type, remove, clear: draft.clear };
 }

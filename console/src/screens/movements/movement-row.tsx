@@ -55,7 +55,7 @@ export function MovementRow({ movement, isFresh }: MovementRowProps) {
           {`${quantityText(movement.quantity_after)} ${unit}`.trim()}
         </Table.Td>
         <Table.Td data-label={columns.why}>
-          {words.reasons[movement.reason] ?? movement.reason}
+          {texts.reasons[movement.reason] ?? movement.reason}
         </Table.Td>
         <Table.Td data-label={columns.who}>{movement.actor.name}</Table.Td>
         <Table.Td data-label={columns.note} className="note">
@@ -96,7 +96,7 @@ function Explained({ movement, product }: ExplainedProps) {
   const nameOf = useLocationName();
   const { actor, note, reference } = movement;
   const facts: readonly (readonly [name: string, value: string])[] = [
-    [explained.because, words.reasons[movement.reason] ?? movement.reason],
+    [explained.because, texts.reasons[movement.reason] ?? movement.reason],
     [explained.where, nameOf(movement.location_id)],
     [explained.at, exactMomentText(movement.recorded_at)],
     ...(actor.application_id === null

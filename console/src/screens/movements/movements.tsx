@@ -14,9 +14,9 @@ const words = texts.movements;
 
 type Reason = NonNullable<InventoryMovementsListQuery['reason']>;
 
-const reasons = Object.entries(words.reasons).map(([value, label]) => ({ value, label }));
+const reasons = Object.entries(texts.reasons).map(([value, label]) => ({ value, label }));
 const isReason = (text: string | undefined): text is Reason =>
-  text !== undefined && text in words.reasons;
+  text !== undefined && text in texts.reasons;
 
 export function MovementsScreen() {
   const address = useAddress();

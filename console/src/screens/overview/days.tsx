@@ -73,7 +73,7 @@ const reasonsText = (reasons: InventoryDay['reasons']): string =>
   reasons
     .toSorted((one, other) => other.movements - one.movements)
     .map(({ reason, movements }) => {
-      const name = texts.movements.reasons[reason] ?? reason;
+      const name = texts.reasons[reason] ?? reason;
       return `${name}: ${countText(movements)}`;
     })
     .join(' · ');

@@ -128,14 +128,15 @@ function Needs() {
       <List size="sm" spacing="xs" listStyleType="none">
         {needs.map(({ code, text, about, at }) => {
           const address = places[about.type];
+          const name = about.name ?? words.unnamed[about.type];
           return (
             <List.Item key={`${code} ${about.id} ${at}`}>
               <Text size="sm" fw={550}>
-                {address === undefined || about.name === null ? (
-                  about.name
+                {address === undefined ? (
+                  name
                 ) : (
                   <Anchor component={Link} to={address} size="sm" fw={550}>
-                    {about.name}
+                    {name}
                   </Anchor>
                 )}
               </Text>

@@ -1,31 +1,18 @@
-// Changes what somebody is called and may do. A change by another owner meanwhile is shown.
+// Changes what somebody is called and may do.
 
-import { TextInput } from '@mantine/core';
-import { type Person, VersionError } from '@tallybook/client';
-import { useQuery } from '@tanstack/react-query';
-import { Dialog } from '../../parts/dialog.tsx';
-import { DialogButtons } from '../../parts/dialog-buttons.tsx';
-import { problemAt } from '../../parts/failure.tsx';
-import {
-  type Granted,
-  GrantedLocations,
-  grantOf,
-  isGranted,
-  useGrantText,
-} from '../../parts/granted-locations.tsx';
-import { OtherVersion } from '../../parts/other-version.tsx';
-import { PostState } from '../../parts/post-state.tsx';
+import type { Person } from '@tallybook/client';
+import { grantOf } from '../../parts/granted-locations.tsx';
 import { tb } from '../../service/client.ts';
-import { type Draft, useDraft } from '../../service/drafts.ts';
+import { useDraft } from '../../service/drafts.ts';
 import { usePost } from '../../service/post.ts';
 import type { RoleName } from '../../service/roles.ts';
 import { texts } from '../../texts.ts';
+import { type Access, AccessDialog, OtherAccess } from './access-dialog.tsx';
 import { RoleField } from './role-field.tsx';
 
 const words = texts.people;
 
-interface Change extends Granted {
-  readonly name: string;
+interface Change extends Access {
   readonly role: RoleName;
   readonly version: number;
 }
@@ -41,86 +28,44 @@ export interface PersonDialogProps {
 }
 
 export function ChangePerson({ person, onDone, onClose }: PersonDialogProps) {
-  const draft = useDraft<Change>(`person:${person.id}`, changeOf(person));
+  const { id } = person;
+  const draft = useDraft<Change>(`person:${id}`, changeOf(person));
   const post = usePost({
     draft,
     write: ({ name, role, version, ...granted }, options) =>
       tb.people.update(
-        person.id,
+        id,
         { name: name.trim(), role, ...grantOf(granted) },
         { ...options, ifMatch: version },
       ),
     onDone: ({ data }) => onDone(data),
   });
   const { value, isSent } = draft;
-  const cancel = () => {
-    if (!isSent) draft.clear();
-    onClose();
-  };
-  const isOther = post.problem instanceof VersionError && !post.isBusy;
   return (
-    <Dialog title={words.changeOf(person.name)} onClose={onClose}>
-      <TextInput
-        label={words.name}
-        value={value.name}
-        maxLength={100}
-        disabled={isSent}
-        error={problemAt(post.problem, 'name')}
-        onChange={(event) => draft.change({ ...value, name: event.currentTarget.value })}
-      />
-      <RoleField
-        value={value.role}
-        isOff={isSent}
-        onChange={(role) => draft.change({ ...value, role })}
-      />
-      <GrantedLocations
-        value={value}
-        isOff={isSent}
-        onChange={(granted) => draft.change({ ...value, ...granted })}
-      />
-      {isOther ? (
-        <Other id={person.id} draft={draft} onMine={post.send} onTheirs={cancel} />
-      ) : (
-        <PostState post={post} />
+    <AccessDialog
+      {...{ draft, post, onClose }}
+      title={words.changeOf(person.name)}
+      nameField={{ label: words.name, maxLength: 100 }}
+      rights={
+        <RoleField
+          value={value.role}
+          isOff={isSent}
+          onChange={(role) => draft.change({ ...value, role })}
+        />
+      }
+      text={texts.save}
+      other={(leave) => (
+        <OtherAccess<Change, Person>
+          queryKey={['people', id]}
+          draft={draft}
+          nameLabel={words.name}
+          rightsLabel={words.role}
+          rightsOf={({ role }) => texts.roles[role] ?? role}
+          read={(signal) => tb.people.get(id, { signal })}
+          onMine={post.send}
+          onTheirs={leave}
+        />
       )}
-      <DialogButtons
-        post={post}
-        text={texts.save}
-        isOff={isOther || value.name.trim() === '' || !isGranted(value)}
-        onCancel={cancel}
-      />
-    </Dialog>
+    />
   );
-}
-
-interface OtherProps {
-  readonly id: string;
-  readonly draft: Draft<Change>;
-  onMine(): void;
-  onTheirs(): void;
-}
-
-function Other({ id, draft, onMine, onTheirs }: OtherProps) {
-  const grantText = useGrantText();
-  const { data: now } = useQuery({
-    queryKey: ['people', id, draft.value.version],
-    staleTime: 0,
-    queryFn: async ({ signal }) => (await tb.people.get(id, { signal })).data,
-  });
-  if (now === undefined) return null;
-  const { value } = draft;
-  const rows = [
-    { name: words.name, now: now.name, mine: value.name },
-    {
-      name: words.role,
-      now: texts.roles[now.role] ?? now.role,
-      mine: texts.roles[value.role] ?? value.role,
-    },
-    { name: words.columns.locations, now: grantText(now), mine: grantText(value) },
-  ];
-  const takeMine = () => {
-    draft.change({ ...value, version: now.version });
-    onMine();
-  };
-  return <OtherVersion rows={rows} onMine={takeMine} onTheirs={onTheirs} />;
 }

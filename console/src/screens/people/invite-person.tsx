@@ -1,30 +1,20 @@
 // Invites somebody: name, role, locations. What was typed stays until it is settled; the link that
 // comes of it is nowhere but on the page.
 
-import { TextInput } from '@mantine/core';
 import type { Person } from '@tallybook/client';
-import { Dialog } from '../../parts/dialog.tsx';
-import { DialogButtons } from '../../parts/dialog-buttons.tsx';
-import { problemAt } from '../../parts/failure.tsx';
-import {
-  type Granted,
-  GrantedLocations,
-  grantOf,
-  isGranted,
-} from '../../parts/granted-locations.tsx';
-import { PostState } from '../../parts/post-state.tsx';
+import { grantOf } from '../../parts/granted-locations.tsx';
 import { tb } from '../../service/client.ts';
 import { useDraft } from '../../service/drafts.ts';
 import { useMe } from '../../service/me.tsx';
 import { usePost } from '../../service/post.ts';
 import type { RoleName } from '../../service/roles.ts';
 import { texts } from '../../texts.ts';
+import { type Access, AccessDialog } from './access-dialog.tsx';
 import { RoleField } from './role-field.tsx';
 
 const words = texts.people;
 
-interface Invitation extends Granted {
-  readonly name: string;
+interface Invitation extends Access {
   readonly role: RoleName;
 }
 
@@ -55,40 +45,19 @@ export function InvitePerson({ onDone, onClose }: InvitePersonProps) {
     onDone: ({ data }) => onDone(data),
   });
   const { value, isSent } = draft;
-  const cancel = () => {
-    if (!isSent) draft.clear();
-    onClose();
-  };
   return (
-    <Dialog title={words.invite} onClose={onClose}>
-      <TextInput
-        label={words.name}
-        description={words.nameHint}
-        value={value.name}
-        maxLength={100}
-        data-autofocus
-        autoComplete="off"
-        disabled={isSent}
-        error={problemAt(post.problem, 'name')}
-        onChange={(event) => draft.change({ ...value, name: event.currentTarget.value })}
-      />
-      <RoleField
-        value={value.role}
-        isOff={isSent}
-        onChange={(role) => draft.change({ ...value, role })}
-      />
-      <GrantedLocations
-        value={value}
-        isOff={isSent}
-        onChange={(granted) => draft.change({ ...value, ...granted })}
-      />
-      <PostState post={post} />
-      <DialogButtons
-        post={post}
-        text={words.makeLink}
-        isOff={value.name.trim() === '' || !isGranted(value)}
-        onCancel={cancel}
-      />
-    </Dialog>
+    <AccessDialog
+      {...{ draft, post, onClose }}
+      title={words.invite}
+      nameField={{ label: words.name, description: words.nameHint, maxLength: 100 }}
+      rights={
+        <RoleField
+          value={value.role}
+          isOff={isSent}
+          onChange={(role) => draft.change({ ...value, role })}
+        />
+      }
+      text={words.makeLink}
+    />
   );
 }

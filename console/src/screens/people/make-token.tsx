@@ -1,28 +1,19 @@
 // Makes a token of a program. Its text comes with the first answer, and is kept nowhere.
 
-import { NumberInput, TextInput } from '@mantine/core';
+import { NumberInput } from '@mantine/core';
 import type { Token } from '@tallybook/client';
-import { Dialog } from '../../parts/dialog.tsx';
-import { DialogButtons } from '../../parts/dialog-buttons.tsx';
-import { problemAt } from '../../parts/failure.tsx';
-import {
-  type Granted,
-  GrantedLocations,
-  grantOf,
-  isGranted,
-} from '../../parts/granted-locations.tsx';
-import { PostState } from '../../parts/post-state.tsx';
+import { grantOf } from '../../parts/granted-locations.tsx';
 import { tb } from '../../service/client.ts';
 import { useDraft } from '../../service/drafts.ts';
 import { type Scope, useMe } from '../../service/me.tsx';
 import { usePost } from '../../service/post.ts';
 import { texts } from '../../texts.ts';
+import { type Access, AccessDialog } from './access-dialog.tsx';
 import { ScopesField } from './scopes-field.tsx';
 
 const words = texts.tokens;
 
-interface Wanted extends Granted {
-  readonly name: string;
+interface Wanted extends Access {
   readonly scopes: readonly Scope[];
   readonly days: number;
 }
@@ -58,42 +49,22 @@ export function MakeToken({ onDone, onClose }: MakeTokenProps) {
     onDone: ({ data }) => onDone(data),
   });
   const { value, isSent } = draft;
-  const cancel = () => {
-    if (!isSent) draft.clear();
-    onClose();
-  };
-  const isReady = value.name.trim() !== '' && value.scopes.length > 0 && isGranted(value);
   return (
-    <Dialog title={words.make} onClose={onClose}>
-      <TextInput
-        label={words.name}
-        description={words.nameHint}
-        value={value.name}
-        maxLength={255}
-        data-autofocus
-        autoComplete="off"
-        disabled={isSent}
-        error={problemAt(post.problem, 'name')}
-        onChange={(event) => draft.change({ ...value, name: event.currentTarget.value })}
-      />
-      <ScopesField
-        value={value.scopes}
-        isOff={isSent}
-        onChange={(scopes) => draft.change({ ...value, scopes })}
-      />
-      <GrantedLocations
-        value={value}
-        isOff={isSent}
-        onChange={(granted) => draft.change({ ...value, ...granted })}
-      />
-      <DaysField
-        value={value.days}
-        isOff={isSent}
-        onChange={(days) => draft.change({ ...value, days })}
-      />
-      <PostState post={post} />
-      <DialogButtons post={post} text={words.make} isOff={!isReady} onCancel={cancel} />
-    </Dialog>
+    <AccessDialog
+      {...{ draft, post, onClose }}
+      title={words.make}
+      nameField={{ label: words.name, description: words.nameHint, maxLength: 255 }}
+      rights={<ScopesField draft={draft} />}
+      isReady={value.scopes.length > 0}
+      end={
+        <DaysField
+          value={value.days}
+          isOff={isSent}
+          onChange={(days) => draft.change({ ...value, days })}
+        />
+      }
+      text={words.make}
+    />
   );
 }
 

@@ -2,7 +2,7 @@
 
 import { Badge, Button, Group, Menu, Stack, Switch, Table, Text } from '@mantine/core';
 import type { Token } from '@tallybook/client';
-import { useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { momentText } from '../../format.ts';
 import { Ago } from '../../parts/ago.tsx';
@@ -18,6 +18,7 @@ import { texts } from '../../texts.ts';
 import { ChangeToken } from './change-token.tsx';
 import { MakeToken, useIsMaking } from './make-token.tsx';
 import { AskRevokeToken } from './revoke-token.tsx';
+import { AskRotateToken } from './rotate-token.tsx';
 import { TokenText } from './token-text.tsx';
 
 const words = texts.tokens;
@@ -25,7 +26,7 @@ const words = texts.tokens;
 /** With room for those who left: they are hidden, not missing. */
 const pageRows = 100;
 
-type Action = 'change' | 'revoke';
+type Action = 'change' | 'rotate' | 'revoke';
 
 export function TokenList() {
   const pages = usePages(['tokens'], (page, options) =>
@@ -49,7 +50,6 @@ export function TokenList() {
   if (pages.error !== null) return <Failure error={pages.error} onAgain={pages.again} />;
   if (pages.isPending) return <Loading />;
   const shown = pages.rows.filter(({ status }) => showsAll || status === 'active');
-  const Chosen = chosen?.action === 'revoke' ? AskRevokeToken : ChangeToken;
   return (
     <Stack gap="md">
       <Group justify="space-between">
@@ -75,10 +75,31 @@ export function TokenList() {
           }}
         />
       )}
-      {chosen !== undefined && <Chosen token={chosen.token} onDone={onDone} onClose={close} />}
+      {chosen !== undefined && (
+        <Question {...chosen} onMade={setMade} onDone={onDone} onClose={close} />
+      )}
       {made !== undefined && <TokenText token={made} onClose={() => setMade(undefined)} />}
     </Stack>
   );
+}
+
+interface QuestionProps {
+  readonly token: Token;
+  readonly action: Action;
+  onMade(token: Token): void;
+  onDone(): void;
+  onClose(): void;
+}
+
+function Question({ token, action, onMade, onDone, onClose }: QuestionProps) {
+  const asked = { token, onDone, onClose };
+  if (action === 'change') return <ChangeToken {...asked} />;
+  if (action === 'revoke') return <AskRevokeToken {...asked} />;
+  const onRotated = (made: Token) => {
+    onMade(made);
+    onDone();
+  };
+  return <AskRotateToken token={token} onDone={onRotated} onClose={onClose} />;
 }
 
 interface TokenTableProps {
@@ -124,7 +145,8 @@ function TokenRow({ token, onAction }: TokenRowProps) {
   const { name, application, last_four, scopes, status, expires_at, last_used_at } = token;
   const colors = { active: 'teal', ended: 'orange', revoked: 'gray' };
   const endText = expires_at === null ? words.noEnd : momentText(expires_at);
-  const under = application === null ? last_four && words.ends(last_four) : words.application;
+  const giver = useGiver(token);
+  const under = application === null ? last_four && words.ends(last_four) : giver;
   return (
     <Table.Tr>
       <Table.Th scope="row" fw={550}>
@@ -162,6 +184,26 @@ function TokenRow({ token, onAction }: TokenRowProps) {
   );
 }
 
+/** Whoever lets an application in: the operator, a person, or a program with a token. */
+function useGiver({ approval_id, given_by }: Token): string {
+  const { data: givers } = useQuery({
+    queryKey: ['tokens', 'givers'],
+    enabled: given_by !== null,
+    queryFn: async ({ signal }) => {
+      const names = new Map<string, string>();
+      for await (const { id, name } of tb.people.list({ limit: 200 }, { signal })) {
+        names.set(id, name);
+      }
+      for await (const { id, name } of tb.tokens.list({ limit: 200 }, { signal })) {
+        names.set(id, name);
+      }
+      return names;
+    },
+  });
+  if (approval_id === null) return words.approved;
+  return words.allowedBy(givers?.get(given_by ?? '') ?? words.somebody);
+}
+
 function scopeText(scopes: Token['scopes']): string {
   if (scopes.length === allScopes.length) return words.everything;
   return scopes.map((scope) => texts.scopes[scope]).join(', ');
@@ -178,7 +220,10 @@ function Actions({ token, onAction }: TokenRowProps) {
       </Menu.Target>
       <Menu.Dropdown>
         {token.kind === 'personal_access_token' && (
-          <Menu.Item onClick={() => onAction(token, 'change')}>{words.change}</Menu.Item>
+          <>
+            <Menu.Item onClick={() => onAction(token, 'change')}>{words.change}</Menu.Item>
+            <Menu.Item onClick={() => onAction(token, 'rotate')}>{words.rotate}</Menu.Item>
+          </>
         )}
         <Menu.Item color="red" onClick={() => onAction(token, 'revoke')}>
           {words.revoke}

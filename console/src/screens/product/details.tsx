@@ -10,8 +10,9 @@ import { tb } from '../../service/client.ts';
 import { useDraft } from '../../service/drafts.ts';
 import { useMay } from '../../service/me.tsx';
 import { tell } from '../../service/notices.ts';
-import { usePost } from '../../service/post.ts';
+import { type Post, usePost } from '../../service/post.ts';
 import { texts } from '../../texts.ts';
+import { BarcodeAsked, useBarcode } from './barcode.tsx';
 import { Conflict } from './conflict.tsx';
 import { changedFields, changesOf, type Fields, fieldsOf } from './fields.ts';
 import { ProductFields } from './product-fields.tsx';
@@ -101,13 +102,16 @@ function EditForm({ product, draft }: EditFormProps) {
       tell(words.saved);
     },
   });
+  const barcode = useBarcode(product.id);
   const { value } = draft;
   const isBlocked = post.isBusy || draft.isSent;
   const isChanged = changedFields(value.base, value.typed).length > 0;
   const isConflict = post.problem instanceof VersionError;
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (isChanged) post.send();
+    if (!isChanged) return;
+    const typed = value.typed.barcode.trim();
+    barcode.check(typed === value.base.barcode ? '' : typed, post.send);
   };
   return (
     <form onSubmit={submit}>
@@ -116,21 +120,19 @@ function EditForm({ product, draft }: EditFormProps) {
           fields={value.typed}
           problem={post.problem}
           disabled={isBlocked}
-          onChange={(typed) => draft.change({ ...value, typed })}
+          onChange={(typed) => {
+            barcode.forget();
+            draft.change({ ...value, typed });
+          }}
         />
+        <BarcodeAsked used={barcode} onSave={post.send} />
         {(post.isUnsettled || !isConflict) && <PostState post={post} />}
-        <Group>
-          <Button
-            type="submit"
-            loading={post.isBusy}
-            disabled={!isChanged || value.typed.name.trim() === ''}
-          >
-            {texts.save}
-          </Button>
-          <Button variant="default" disabled={isBlocked} onClick={draft.clear}>
-            {texts.cancel}
-          </Button>
-        </Group>
+        <Buttons
+          post={post}
+          isOff={!isChanged || value.typed.name.trim() === ''}
+          isBlocked={isBlocked}
+          onCancel={draft.clear}
+        />
         {isConflict && !isBlocked && (
           <Conflict
             id={product.id}
@@ -144,5 +146,25 @@ function EditForm({ product, draft }: EditFormProps) {
         )}
       </Stack>
     </form>
+  );
+}
+
+interface ButtonsProps {
+  readonly post: Post;
+  readonly isOff: boolean;
+  readonly isBlocked: boolean;
+  onCancel(): void;
+}
+
+function Buttons({ post, isOff, isBlocked, onCancel }: ButtonsProps) {
+  return (
+    <Group>
+      <Button type="submit" loading={post.isBusy} disabled={isOff}>
+        {texts.save}
+      </Button>
+      <Button variant="default" disabled={isBlocked} onClick={onCancel}>
+        {texts.cancel}
+      </Button>
+    </Group>
   );
 }

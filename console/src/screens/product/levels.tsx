@@ -3,8 +3,9 @@
 import { Card, Table, Text, Title } from '@mantine/core';
 import { type InventoryLevel, type Product, Quantity } from '@tallybook/client';
 import { useQuery } from '@tanstack/react-query';
-import { agoText, exactMomentText, quantityText } from '../../format.ts';
+import { agoText, exactMomentText, momentText, quantityText } from '../../format.ts';
 import { Failure } from '../../parts/failure.tsx';
+import { ListTable } from '../../parts/list-table.tsx';
 import { Loading } from '../../parts/loading.tsx';
 import { useAsOf } from '../../service/as-of.ts';
 import { tb } from '../../service/client.ts';
@@ -48,44 +49,40 @@ export function Levels({ product }: { readonly product: Product }) {
 function LevelTable({ levels }: { readonly levels: readonly InventoryLevel[] }) {
   const { moment } = useAsOf();
   const nameOf = useLocationName();
-  const columns = texts.stock.columns;
+  const { columns } = texts.stock;
   const isNow = moment === undefined;
+  const { onHand, reserved, available, changed } = columns;
+  const ofNow = isNow ? { reserved, available } : {};
+  const shown = { location: texts.location, onHand, ...ofNow, changed };
   const rows = levels.toSorted((a, b) =>
     nameOf(a.location_id).localeCompare(nameOf(b.location_id)),
   );
   return (
-    <Table.ScrollContainer minWidth={isNow ? 440 : 280}>
-      <Table>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{texts.location}</Table.Th>
-            <Table.Th className="quantity">{columns.onHand}</Table.Th>
-            {isNow && <Table.Th className="quantity">{columns.reserved}</Table.Th>}
-            {isNow && <Table.Th className="quantity">{columns.available}</Table.Th>}
-            <Table.Th>{columns.changed}</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {rows.map((level) => (
-            <Table.Tr key={level.location_id}>
-              <Table.Th scope="row" fw={500}>
-                {nameOf(level.location_id)}
-              </Table.Th>
-              <Table.Td className="quantity">{quantityText(level.quantity)}</Table.Td>
-              {isNow && <Table.Td className="quantity">{reservedText(level)}</Table.Td>}
-              {isNow && (
-                <Table.Td className="quantity">
-                  {quantityText(level.available_quantity ?? level.quantity)}
-                </Table.Td>
-              )}
-              <Table.Td title={exactMomentText(level.updated_at)}>
-                {agoText(level.updated_at)}
+    <ListTable label={words.where} columns={shown} quantities={['onHand', 'reserved', 'available']}>
+      {rows.map((level) => (
+        <Table.Tr key={level.location_id}>
+          <Table.Th scope="row" fw={500}>
+            {nameOf(level.location_id)}
+          </Table.Th>
+          <Table.Td className="quantity" data-label={columns.onHand}>
+            {quantityText(level.quantity)}
+          </Table.Td>
+          {isNow && (
+            <>
+              <Table.Td className="quantity" data-label={columns.reserved}>
+                {reservedText(level)}
               </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+              <Table.Td className="quantity" data-label={columns.available}>
+                {quantityText(level.available_quantity ?? level.quantity)}
+              </Table.Td>
+            </>
+          )}
+          <Table.Td title={exactMomentText(level.updated_at)} data-label={columns.changed}>
+            {isNow ? agoText(level.updated_at) : momentText(level.updated_at)}
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </ListTable>
   );
 }
 

@@ -45,7 +45,7 @@ function Row({ movement }: { readonly movement: InventoryMovement }) {
         {changeText(quantity_delta)}
       </Table.Td>
       <Table.Td className="quantity">{quantityText(quantity_after)}</Table.Td>
-      <Table.Td>{words.reasons[reason] ?? reason}</Table.Td>
+      <Table.Td>{texts.reasons[reason] ?? reason}</Table.Td>
       <Table.Td>{actor.name}</Table.Td>
       <Table.Td maw={240} style={{ overflowWrap: 'anywhere' }}>
         {wordsOf === '' ? '–' : wordsOf}

@@ -9,6 +9,7 @@ import { tb } from '../../service/client.ts';
 import { useDraft } from '../../service/drafts.ts';
 import { usePost } from '../../service/post.ts';
 import { texts } from '../../texts.ts';
+import { BarcodeAsked, useBarcode } from './barcode.tsx';
 import { bodyOf, emptyFields } from './fields.ts';
 import { ProductFields } from './product-fields.tsx';
 
@@ -37,9 +38,10 @@ function NewProductForm({ onClose }: { onClose(): void }) {
       void navigate(`/products/${data.id}`);
     },
   });
+  const barcode = useBarcode();
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    post.send();
+    barcode.check(draft.value.barcode.trim(), post.send);
   };
   const isBlocked = post.isBusy || draft.isSent;
   return (
@@ -49,8 +51,12 @@ function NewProductForm({ onClose }: { onClose(): void }) {
           fields={draft.value}
           problem={post.problem}
           disabled={isBlocked}
-          onChange={draft.change}
+          onChange={(typed) => {
+            barcode.forget();
+            draft.change(typed);
+          }}
         />
+        <BarcodeAsked used={barcode} onSave={post.send} />
         <PostState post={post} />
         <Group justify="flex-end">
           {draft.isThere && (

@@ -10,13 +10,6 @@ export type OperationType = NonNullable<OperationsListQuery['type']>;
 
 export const types = Object.keys(texts.requests.types) as readonly OperationType[];
 
-/** What no request asks for has no key that anybody knows. */
-const unasked: readonly OperationType[] = ['customers.erase', 'inventory.expire'];
-const asked = types.filter((type) => !unasked.includes(type));
-
-/** Each of them is asked for each type: of more, somebody has to be chosen. */
-const callersMax = 8;
-
 /** How what somebody pasted is understood. */
 export type Pasted = 'operation' | 'request' | 'key' | 'nothing';
 
@@ -61,38 +54,23 @@ async function readActors(signal: AbortSignal): Promise<Caller[]> {
 
 /** Empty: nothing is known. */
 export function useFound(q: string, by: string | undefined) {
-  const { callers, isPending } = useCallers();
-  const isKey = understood(q) === 'key';
-  const anybody = callers.slice(0, callersMax).map(({ id }) => id);
-  const who = by === undefined ? anybody : [by];
   return useQuery({
-    queryKey: ['what became', q, isKey ? who : []],
-    enabled: !isKey || by !== undefined || !isPending,
-    queryFn: ({ signal }) => find(q, who, signal),
+    queryKey: ['what became', q, by],
+    queryFn: ({ signal }) => find(q, by, signal),
   });
 }
 
 async function find(
   q: string,
-  who: readonly string[],
+  by: string | undefined,
   signal: AbortSignal,
 ): Promise<readonly Operation[]> {
   const kind = understood(q);
   if (kind === 'operation') return findOne(q, signal);
   if (kind === 'request') return (await tb.operations.list({ request_id: q }, { signal })).data;
   if (kind === 'nothing') return [];
-  for (const credential_id of who) {
-    const lists = await Promise.all(
-      asked.map((type) =>
-        tb.operations
-          .list({ type, credential_id }, { signal, idempotencyKey: q })
-          .then(({ data }) => data),
-      ),
-    );
-    const found = lists.flat();
-    if (found.length > 0) return found;
-  }
-  return [];
+  const query = by === undefined ? {} : { credential_id: by };
+  return (await tb.operations.list(query, { signal, idempotencyKey: q })).data;
 }
 
 async function findOne(id: string, signal: AbortSignal): Promise<readonly Operation[]> {

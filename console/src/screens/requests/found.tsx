@@ -19,7 +19,8 @@ import { Link } from 'react-router';
 import { exactMomentText } from '../../format.ts';
 import { Failure, fieldText } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/loading.tsx';
-import { useLocationName } from '../../service/names.ts';
+import { ProductLink } from '../../parts/product-link.tsx';
+import { useLocationName, useProduct } from '../../service/names.ts';
 import { texts } from '../../texts.ts';
 import { Changed } from './changed.tsx';
 import { understood, useFound } from './find.ts';
@@ -107,6 +108,7 @@ function Refusal({ error }: { readonly error: NonNullable<Operation['error']> })
         {error.details.map((detail) => (
           <List.Item key={JSON.stringify(detail)}>
             {typeof detail.field === 'string' && <strong>{fieldText(detail.field)} </strong>}
+            <RefusedProduct detail={detail} />
             {String(detail.message ?? detail.code ?? '')}
           </List.Item>
         ))}
@@ -115,6 +117,18 @@ function Refusal({ error }: { readonly error: NonNullable<Operation['error']> })
         <span className="code">{error.code}</span>
       </Text>
     </Alert>
+  );
+}
+
+/** Whose stock it was about, where the refusal says so. */
+export function RefusedProduct({ detail }: { readonly detail: object | undefined }) {
+  const { product_id: id } = Object(detail) as { readonly product_id?: unknown };
+  const known = typeof id === 'string' ? id : undefined;
+  const product = useProduct(known);
+  return known === undefined ? null : (
+    <>
+      <ProductLink id={known} name={product?.name} />{' '}
+    </>
   );
 }
 

@@ -14,7 +14,7 @@ import { useLocationName } from '../../service/names.ts';
 import { usePages } from '../../service/pages.ts';
 import { texts } from '../../texts.ts';
 import { types } from './find.ts';
-import { refusalText, StatusBadge, typeText } from './found.tsx';
+import { RefusedProduct, refusalText, StatusBadge, typeText } from './found.tsx';
 
 const words = texts.requests;
 
@@ -87,7 +87,12 @@ function Row({ operation }: { readonly operation: Operation }) {
         <StatusBadge operation={operation} />
       </Table.Td>
       <Table.Td data-label={columns.why}>
-        {operation.error === null ? null : refusalText(operation.error.code)}
+        {operation.error !== null && (
+          <div>
+            {refusalText(operation.error.code)}{' '}
+            <RefusedProduct detail={operation.error.details[0]} />
+          </div>
+        )}
       </Table.Td>
       <Table.Td data-label={columns.where}>
         {operation.location_id === null ? null : nameOf(operation.location_id)}

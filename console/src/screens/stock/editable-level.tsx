@@ -100,7 +100,20 @@ function useChange({ product_id, location_id, quantity, name }: StockItem) {
         options,
       ),
     onDone: ({ data }) => {
-      tell(words.saved(name, quantityText(data.quantity_after)));
+      const { quantity_before: before, quantity_after: after, operation_id } = data;
+      tell(words.saved(name, quantityText(after)), {
+        operation_id,
+        // What changed since is not overwritten: then it is refused, and says what is there.
+        write: (options) =>
+          tb.inventory.adjust(
+            {
+              ...{ product_id, location_id, reason: 'correction' },
+              ...{ target_quantity: before, expected_quantity: after },
+              note: texts.undo.note(operation_id),
+            },
+            options,
+          ),
+      });
       void queries.invalidateQueries({ queryKey: ['stock'] });
     },
   });

@@ -5,7 +5,7 @@ import { Quantity, type StockItem } from '@tallybook/client';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef } from 'react';
 import { Link } from 'react-router';
-import { agoText, exactMomentText, quantityText } from '../../format.ts';
+import { agoText, exactMomentText, momentText, quantityText } from '../../format.ts';
 import { useAsOf } from '../../service/as-of.ts';
 import { useMay } from '../../service/me.tsx';
 import { texts } from '../../texts.ts';
@@ -203,6 +203,7 @@ export function Unit({ row: { unit } }: { readonly row: Pick<StockItem, 'unit'> 
 }
 
 function Moment({ time }: { readonly time: string | null }) {
+  const { moment } = useAsOf();
   if (time === null)
     return (
       <Text span size="sm" c="dimmed">
@@ -210,8 +211,9 @@ function Moment({ time }: { readonly time: string | null }) {
       </Text>
     );
   return (
-    <Text span size="sm" title={exactMomentText(time)}>
-      {agoText(time)}
+    <Text span size="sm" title={exactMomentText(time)} style={{ whiteSpace: 'nowrap' }}>
+      {/* In the past nothing is so long ago from now. */}
+      {moment === undefined ? agoText(time) : momentText(time)}
     </Text>
   );
 }

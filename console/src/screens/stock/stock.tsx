@@ -8,6 +8,7 @@ import { AsOfPicker } from '../../parts/as-of-picker.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/loading.tsx';
 import { LocationSelect } from '../../parts/location-select.tsx';
+import { useQuantityScans } from '../../parts/quantity-scans.ts';
 import { Screen } from '../../parts/screen.tsx';
 import { useTypeAnywhere } from '../../parts/type-anywhere.ts';
 import { useAddress } from '../../service/address.ts';
@@ -30,6 +31,11 @@ export function StockScreen() {
   const [place, choosePlace] = usePlace();
   const [q, setQ] = useState('');
   const typeAnywhere = useTypeAnywhere();
+  useQuantityScans((code) => {
+    setQ(code);
+    typeAnywhere.current?.focus();
+    setTimeout(() => typeAnywhere.current?.select());
+  });
   const [settled] = useDebouncedValue(q.trim(), 200);
   const { sort, isLow, isNow, asOf } = useShown();
   return (
@@ -50,6 +56,8 @@ export function StockScreen() {
           label={words.search}
           value={q}
           onChange={(event) => setQ(event.currentTarget.value)}
+          // The next scan types over it.
+          onKeyDown={({ key, currentTarget }) => key === 'Enter' && currentTarget.select()}
           flex="1 1 220px"
         />
         <Shown />

@@ -20,13 +20,14 @@ interface From {
   readonly position: string;
 }
 
-/** The journal is asked where it was then: any location knows it. */
+/** The journal is asked which one it is, and where it was then: any location knows it. */
 async function placeAt({ by, moment, position }: From, location: string | undefined) {
-  if (by === 'position' || location === undefined) return { from_position: position.trim() };
-  const as_of = new Date(moment).toISOString();
+  const typed = position.trim();
+  if (location === undefined) return { from_position: typed };
+  const as_of = by === 'moment' ? new Date(moment).toISOString() : 'now';
   const { meta } = await tb.inventory.levels.list({ location_id: location, as_of, limit: 1 });
-  const { as_of_position, journal } = meta;
-  return { from_position: as_of_position ?? '', journal: journal ?? null };
+  const { as_of_position = '', journal = null } = meta;
+  return { from_position: by === 'moment' ? as_of_position : typed, journal };
 }
 
 export function Redeliver({ webhook, onDone, onClose }: WebhookDialogProps) {

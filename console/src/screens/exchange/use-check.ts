@@ -1,0 +1,51 @@
+// Looks what an import would do, and remembers what was looked at.
+
+import { useEffect, useRef, useState } from 'react';
+import { countMoment } from '../../../../src/exchange/send-counts.ts';
+import { noteEnd, tb } from '../../service/client.ts';
+import { type Counting, checkRows, planOf, type RowResult, type Wanted } from './check-rows.ts';
+
+export type Where = Omit<Counting, 'counted_at'>;
+
+interface Checked {
+  readonly wanted: Wanted;
+  readonly results: readonly RowResult[];
+}
+
+export function useCheck() {
+  const [checked, setChecked] = useState<Checked>();
+  const [problem, setProblem] = useState<Error>();
+  const [isBusy, setBusy] = useState(false);
+  const [done, setDone] = useState(0);
+  const ended = useRef(new AbortController());
+  useEffect(() => () => ended.current.abort(), []);
+  const check = async (file: Omit<Wanted, 'counting'>, where: Where | null) => {
+    ended.current = new AbortController();
+    const { signal } = ended.current;
+    setBusy(true);
+    setProblem(undefined);
+    try {
+      // What moves while somebody reads the results stays, because it is of after this moment.
+      const counting = where && {
+        ...where,
+        counted_at: await countMoment(tb, where.location_id, signal),
+      };
+      const wanted = { ...file, counting };
+      const plan = planOf(wanted);
+      const found = await checkRows(tb, wanted, plan, setDone, signal);
+      const results = [...plan.refused, ...found].sort((a, b) => a.index - b.index);
+      setChecked({ wanted, results });
+    } catch (error) {
+      if (signal.aborted) return;
+      noteEnd(error);
+      setProblem(error as Error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return {
+    ...{ checked, problem, isBusy, done },
+    check: (file: Omit<Wanted, 'counting'>, where: Where | null) => void check(file, where),
+    forget: () => setChecked(undefined),
+  };
+}

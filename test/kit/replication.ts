@@ -1,0 +1,227 @@
+// A primary and its standby, run with the programs of Debian's PostgreSQL, and HAProxy before them
+// with the samples of deploy/. Where these are not installed, their tests say so.
+
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { chooseAccount, handOver, runAs } from '../../src/postgres/account.ts';
+import { changed, inPath, isInstalled, sampleOf } from './http-proxies.ts';
+import { freePort } from './port.ts';
+
+const versions = '/usr/lib/postgresql';
+
+/** The newest that is installed with what makes standbys. */
+function binaries(): string | undefined {
+  const found = existsSync(versions) ? readdirSync(versions).map(Number) : [];
+  const folders = found.sort((a, b) => b - a).map((major) => join(versions, `${major}`, 'bin'));
+  return folders.find((bin) => existsSync(join(bin, 'pg_rewind')));
+}
+
+/** What is missing for these tests; undefined when nothing is. */
+export function missingForReplication(): string | undefined {
+  if (binaries() === undefined) return "Debian's postgresql is not installed";
+  return isInstalled('haproxy') ? undefined : 'haproxy is not installed';
+}
+
+const commits = (name: string) => `alter system set synchronous_standby_names = '${name}'`;
+
+/** A server that is a primary or a standby, on one port for all its life. */
+export class ReplicaServer {
+  readonly port: number;
+  readonly #directory: string;
+  readonly #account = chooseAccount('/nowhere');
+  #process: ChildProcess | undefined;
+
+  constructor(directory: string, port: number) {
+    this.#directory = directory;
+    this.port = port;
+  }
+
+  url(role = 'owner', database = 'postgres'): string {
+    return `postgres://${role}:x@127.0.0.1:${this.port}/${database}`;
+  }
+
+  async sql(text: string, database = 'postgres'): Promise<Record<string, unknown>[]> {
+    return run(this.url('owner', database), text);
+  }
+
+  async run(program: string, ...args: readonly string[]): Promise<void> {
+    const command = join(binaries() ?? '', program);
+    await promisify(execFile)(command, [...args], { ...runAs(this.#account), cwd: '/' });
+  }
+
+  async make(): Promise<void> {
+    mkdirSync(this.#directory, { mode: 0o700 });
+    handOver(this.#directory, this.#account);
+    const form = ['--auth=trust', '--username=owner', '--encoding=UTF8', '--locale=C', '--no-sync'];
+    await this.run('initdb', '-D', this.#directory, ...form);
+    // In its files, because pg_rewind recovers a killed server by these alone.
+    const kept = 'wal_log_hints = on\nwal_keep_size = 256MB\n';
+    writeFileSync(join(this.#directory, 'postgresql.auto.conf'), kept);
+    await this.start();
+    await this.sql('create role tallybook_check login');
+  }
+
+  async start(): Promise<void> {
+    const given = {
+      listen_addresses: '127.0.0.1',
+      port: this.port,
+      unix_socket_directories: '',
+      max_connections: 200,
+      shared_buffers: '32MB',
+    };
+    const settings = Object.entries(given).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const command = join(binaries() ?? '', 'postgres');
+    const child = spawn(command, ['-D', this.#directory, ...settings], {
+      ...runAs(this.#account),
+      ...{ cwd: '/', stdio: 'ignore' },
+    });
+    this.#process = child;
+    process.once('exit', () => child.kill('SIGQUIT'));
+    while (!(await this.#answers())) {
+      if (child.exitCode !== null) throw new Error(`PostgreSQL ended with ${child.exitCode}`);
+      await sleep(20);
+    }
+  }
+
+  /** All its processes at once, as when its machine loses power. */
+  async kill(): Promise<void> {
+    const { pid = 0 } = this.#process ?? {};
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+    const gone = once(this.#process as ChildProcess, 'exit');
+    for (const victim of [pid, ...children.map(Number)]) end(victim);
+    await gone;
+    while (children.some((child) => existsSync(`/proc/${child}`))) await sleep(5);
+  }
+
+  async stop(): Promise<void> {
+    const child = this.#process;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, 'exit');
+    child.kill('SIGQUIT');
+    await gone;
+  }
+
+  /** As docs/operate/standby.md says. */
+  async promote(): Promise<void> {
+    await this.run('pg_ctl', 'promote', '-w', '-D', this.#directory);
+  }
+
+  /** Its data directory becomes that of a standby, whatever it held, and commits wait for it. */
+  async follow(primary: ReplicaServer): Promise<void> {
+    const from = `host=127.0.0.1 port=${primary.port} user=owner dbname=postgres`;
+    if (existsSync(join(this.#directory, 'PG_VERSION'))) {
+      // Without it PostgreSQL 15 takes both for one timeline, and rewinds nothing.
+      await primary.sql('checkpoint');
+      await this.run('pg_rewind', '-R', '-D', this.#directory, `--source-server=${from}`);
+    } else {
+      mkdirSync(this.#directory, { mode: 0o700 });
+      handOver(this.#directory, this.#account);
+      const how = ['--write-recovery-conf', '--checkpoint=fast', '--no-sync'];
+      await this.run('pg_basebackup', '-D', this.#directory, '-d', from, ...how);
+    }
+    await this.start();
+    // It becomes a primary without a standby one day.
+    await this.sql(commits(''));
+    await primary.sql(commits('*'));
+    await primary.sql('select pg_reload_conf()');
+    const synchronous = `select from pg_stat_replication where sync_state = 'sync'`;
+    while ((await primary.sql(synchronous)).length === 0) await sleep(20);
+  }
+
+  async #answers(): Promise<boolean> {
+    return this.sql('select 1').then(
+      () => true,
+      () => false,
+    );
+  }
+}
+
+function end(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has gone by itself.
+  }
+}
+
+async function run(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+export interface Pair {
+  readonly servers: readonly [ReplicaServer, ReplicaServer];
+  /** The port of HAProxy. */
+  readonly port: number;
+  /** Through HAProxy. */
+  url(role: string, database: string): string;
+  stop(): Promise<void>;
+}
+
+/** A primary that waits for its standby, and HAProxy. */
+export async function startPair(): Promise<Pair> {
+  const directory = mkdtempSync(join(tmpdir(), 'tallybook-pair-'));
+  chmodSync(directory, 0o711);
+  const [first, second, port] = [await freePort(), await freePort(), await freePort()];
+  const servers = [
+    new ReplicaServer(join(directory, 'one'), first),
+    new ReplicaServer(join(directory, 'two'), second),
+  ] as const;
+  await servers[0].make();
+  await servers[1].follow(servers[0]);
+  const script = join(directory, 'primary.sh');
+  const check = changed(sampleOf('postgresql-primary.sh'), {
+    '/var/lib/haproxy/tallybook-timeline': join(directory, 'timeline'),
+  });
+  writeFileSync(script, check, { mode: 0o755 });
+  const file = join(directory, 'haproxy.cfg');
+  const places = {
+    '127.0.0.1:5000': `127.0.0.1:${port}`,
+    '/etc/haproxy/postgresql-primary.sh': script,
+    '/usr/local/bin:/usr/bin:/bin': `${binaries()}:/usr/bin:/bin`,
+    '10.0.0.1:5432': `127.0.0.1:${first}`,
+    '10.0.0.2:5432': `127.0.0.1:${second}`,
+    '/dev/log local0': 'stderr format raw local0',
+  };
+  writeFileSync(file, changed(sampleOf('haproxy-postgresql.cfg'), places));
+  const proxy = spawn('haproxy', ['-db', '-f', file], { ...inPath, stdio: 'ignore' });
+  const url = (role: string, database: string) =>
+    `postgres://${role}:x@127.0.0.1:${port}/${database}`;
+  while ((await run(url('owner', 'postgres'), 'select 1').catch(() => [])).length === 0) {
+    if (proxy.exitCode !== null) throw new Error(`haproxy ended with ${proxy.exitCode}`);
+    await sleep(50);
+  }
+  return {
+    servers,
+    port,
+    url,
+    stop: async () => {
+      const gone = once(proxy, 'exit');
+      proxy.kill('SIGKILL');
+      await gone;
+      for (const server of servers) await server.stop();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
