@@ -43,6 +43,7 @@ interface Plain {
   readonly properties?: Readonly<Record<string, Plain>>;
   readonly required?: readonly string[];
   readonly items?: Plain;
+  readonly maxItems?: number;
 }
 
 /** Refuses members that an object schema does not name; metadata-like records stay open. */
@@ -78,7 +79,7 @@ export class BodyParser {
   /** Every fault of a body; none when it is usable. */
   faults(body: JsonObject): Detail[] {
     const validate = this.#validator();
-    if (validate(body)) return [];
+    if (validate(withoutExcess(this.#contract.body as unknown as Plain, body))) return [];
     return detailsOf(validate.errors ?? [], (field) =>
       this.#readOnly.has(field) ? 'read_only' : 'unknown_field',
     );
@@ -94,6 +95,19 @@ export class BodyParser {
       isCreate: this.#contract.method === 'POST',
     });
   }
+}
+
+/**
+ * A list that is too long is judged by one element more than it may have. The faults of 24,000
+ * took ten times as long to collect.
+ */
+function withoutExcess({ properties = {} }: Plain, body: JsonObject): JsonObject {
+  const cut: Record<string, JsonValue> = {};
+  for (const [name, { maxItems = Infinity }] of Object.entries(properties)) {
+    const value = body[name];
+    if (Array.isArray(value) && value.length > maxItems) cut[name] = value.slice(0, maxItems + 1);
+  }
+  return { ...body, ...cut };
 }
 
 function normalised(

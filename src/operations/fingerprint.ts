@@ -41,10 +41,13 @@ export function fingerprint(key: string, meaning: Meaning): Buffer {
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const members = Object.entries(value)
-    .filter(([, member]) => member !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`);
+  if (value === null) return 'null';
+  if (typeof value !== 'object') return JSON.stringify(value);
+  const object = value as Readonly<Record<string, unknown>>;
+  const members: string[] = [];
+  for (const name of Object.keys(object).sort()) {
+    const member = object[name];
+    if (member !== undefined) members.push(`${JSON.stringify(name)}:${canonicalJson(member)}`);
+  }
   return `{${members.join(',')}}`;
 }

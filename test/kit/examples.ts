@@ -115,7 +115,7 @@ export const examples: Readonly<Record<string, Example>> = {
   'inventory.count': {
     body: (shop, n) => ({
       location_id: firstOf(shop.locations),
-      lines: [{ product_id: firstOf(shop.products), counted_quantity: `${n}` }],
+      lines: [{ product_id: firstOf(shop.products), counted_quantity: `${1_000 + n}` }],
       note: `Shelf ${n}`,
     }),
   },
