@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { limits } from '../../src/core/limits.ts';
 import { type Fault, opening } from '../kit/exchanges.ts';
 import { extentName, sampleOf } from '../kit/extent.ts';
-import { away, FaultEnvironment, summaryOf } from './environment.ts';
+import { away, FaultEnvironment, summaryOf, unlessBusy } from './environment.ts';
 import { adjustment, changeOfCustomer, kinds } from './kinds.ts';
 import { answerLost, duplicateFirst, first, repeated, type Scenario } from './scenarios.ts';
 
@@ -97,8 +97,16 @@ describe(`what takes too long (${extentName})`, () => {
     // So many nodes at a time.
     for (let from = 0; from < cases.length; from += 50) {
       const ready = [];
-      for (const one of cases.slice(from, from + 50)) ready.push(await prepared(one));
-      await Promise.all(ready.map((run) => run()));
+      for (const one of cases.slice(from, from + 50)) {
+        ready.push({ one, attempts: [await prepared(one)] });
+      }
+      await Promise.all(
+        ready.map(async ({ one, attempts }) => {
+          const attempt = async () => (attempts.pop() ?? (await prepared(one)))();
+          const { judge } = await unlessBusy(one.answer, attempt);
+          await judge();
+        }),
+      );
     }
     await environment.verify();
   });
@@ -150,7 +158,9 @@ test.each(opening)('a connection that cannot be had in time is 503: %s', async (
 /** A node whose connections are there before it counts how long anything takes, and what to do. */
 async function prepared({ scenario, exchange, fault, answer, within }: Case) {
   const what = `${scenario.name}, ${JSON.stringify(fault)} at ${exchange}`;
-  const place = await environment.elsewhere();
+  // A stuck write of people or tokens holds the audit trail, which all merchants share.
+  const isOfAccess = scenario.kind.isOfAccess === true;
+  const place = isOfAccess ? await FaultEnvironment.start() : await environment.elsewhere();
   const node = await place.node();
   const warm = await place.newWrite();
   for (let n = 0; n < 2; n += 1) await place.send(node.api, warm);
@@ -167,9 +177,13 @@ async function prepared({ scenario, exchange, fault, answer, within }: Case) {
     const asked = performance.now();
     const got = await place.send(node.api, write);
     const took = performance.now() - asked;
-    expect([what, summaryOf(got)]).toEqual([what, answer]);
-    expect(took, what).toBeLessThan(within + slack);
-    await place.mustSettle(write, what, got);
     await node.stop();
+    const judge = async () => {
+      expect([what, summaryOf(got)]).toEqual([what, answer]);
+      expect(took, what).toBeLessThan(within + slack);
+      await place.mustSettle(write, what, got);
+      if (isOfAccess) await place.verify().then(() => place.stop());
+    };
+    return { answer: got, judge };
   };
 }
