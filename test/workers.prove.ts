@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { mintToken } from '../src/access/token.ts';
 import { type Api, newKey } from './kit/api.ts';
 import { createTestDatabase, type TestDatabase, withoutLimits } from './kit/database.ts';
 import { Given } from './kit/given.ts';
@@ -274,6 +275,32 @@ describe('two workers are one node', () => {
          and application_name = 'tallybook'`,
     );
     expect(connections[0]?.n).toBeLessThanOrEqual(60);
+  });
+
+  test('that counts failures of clients who have left, and serves on', async () => {
+    const { origin } = service.api;
+    const guess = () => ({ Authorization: `Bearer ${mintToken('pat')}`, ...onNewConnection });
+    const line = 'GET /api/v1/products HTTP/1.1\r\nHost: shop';
+    const session = await db.session();
+    await session.query('begin; lock table credential_tokens in access exclusive mode');
+    const clients = await Promise.all([1, 2, 3, 4].map(() => RawConnection.open(origin)));
+    for (const one of clients)
+      one.send(`${line}\r\nAuthorization: ${guess().Authorization}\r\n\r\n`);
+    const waiting = async () => (await db.sql('select from pg_locks where not granted')).length;
+    await until('tokens are looked up', async () => (await waiting()) >= 2);
+    for (const { socket } of clients) socket.resetAndDestroy();
+    // A worker knows that they have left once it has answered these.
+    for (let n = 0; n < 4; n += 1) await fetch(`${origin}/healthz`, { headers: onNewConnection });
+    await session.query('commit');
+    await session.end();
+    // These are counted behind those of the clients who have left.
+    const headers = () => ({ ...guess(), 'X-Forwarded-For': '203.0.113.10' });
+    for (let n = 0; n < 4; n += 1) {
+      const { status } = await fetch(`${origin}/api/v1/products`, { headers: headers() });
+      expect(status).toBe(401);
+    }
+    expect(service.child.exitCode).toBe(null);
+    expect(linesOf(service).filter(({ level }) => level === 'error')).toEqual([]);
   });
 
   test('whose counters do not go down when a worker is killed', async () => {

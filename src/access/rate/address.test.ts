@@ -33,6 +33,13 @@ describe('thirty failures of an address are answered 401', () => {
     expect(refusal?.headers).toEqual({ 'Retry-After': '2' });
   });
 
+  test('of clients who have left together', async () => {
+    const failures = new AddressLimit('failures', countAddresses());
+    for (let n = 0; n < 30; n += 1) expect(await failures.refusal(undefined)).toBeUndefined();
+    expect((await failures.refusal(undefined))?.code).toBe('rate_limited');
+    expect(await failures.refusal('192.0.2.1')).toBeUndefined();
+  });
+
   test('of 10,000 in ten minutes, thirty and the rate', () => {
     const { clock, failures } = failuresAt();
     let answered = 0;

@@ -55,6 +55,12 @@ export function countAddresses(): CountAddress {
   };
 }
 
+/**
+ * A connection that its client has reset says no more where it came from. Those are one address:
+ * who leaves before the answer is limited as well, because what he asked for has its cost.
+ */
+const addressOfThoseWhoLeft = 'left';
+
 /** One of the limits, for who answers. */
 export class AddressLimit {
   readonly #name: AddressLimitName;
@@ -65,9 +71,12 @@ export class AddressLimit {
     this.#count = count;
   }
 
-  /** Counts one from an address. Returns the answer to it when there were too many. */
-  async refusal(address: string): Promise<Problem | undefined> {
-    const wait = await this.#count(this.#name, address);
+  /**
+   * Counts one from an address. Returns the answer to it when there were too many.
+   * @param address as the framework says it: undefined in spite of its types when a client has left
+   */
+  async refusal(address: string | undefined): Promise<Problem | undefined> {
+    const wait = await this.#count(this.#name, address ?? addressOfThoseWhoLeft);
     if (wait === undefined) return undefined;
     const { message } = addressLimits[this.#name];
     return new Problem('rate_limited', { message, headers: { 'Retry-After': String(wait) } });
