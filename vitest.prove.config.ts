@@ -4,11 +4,12 @@ import { defineConfig } from 'vitest/config';
 import { clientByName } from './vitest.config.ts';
 
 // The long proofs, for `npm run prove`: files of their own, and every file that `npm test` runs
-// with a sample of what there is to try. Of its own is what starts servers and processes, breaks
-// them, or takes long to prepare; then some that measure time or take the whole machine, and with
-// them everything that is sampled: one file at a time.
+// with a sample of what there is to try, two of those at a time. Of its own is what starts servers
+// and processes, breaks them, or takes long to prepare. Last come those that measure time or take
+// the whole machine, one file at a time.
 
 const alone = [
+  'src/contract/parse.test.ts',
   'test/chaos/chaos.prove.ts',
   'test/failover.prove.ts',
   'test/failpoints/frozen.prove.ts',
@@ -17,6 +18,7 @@ const alone = [
   'test/pooler.prove.ts',
   'test/wire/many-clients.prove.ts',
   'test/wire/patience.prove.ts',
+  'test/work.test.ts',
   'test/workers.prove.ts',
 ];
 
@@ -25,6 +27,7 @@ const files = ['src', 'sdk', 'test'].flatMap((folder) =>
 );
 const isSampled = (path: string) =>
   path.endsWith('.test.ts') && /from '.*\/kit\/extent\.ts'/.test(readFileSync(path, 'utf8'));
+const measuresNothing = (path: string) => !alone.includes(path);
 
 export default defineConfig({
   resolve: { alias: clientByName },
@@ -41,17 +44,26 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'together',
-          include: files.filter((path) => path.endsWith('.prove.ts') && !alone.includes(path)),
+          include: files.filter((path) => path.endsWith('.prove.ts')).filter(measuresNothing),
           sequence: { groupOrder: 0 },
         },
       },
       {
         extends: true,
         test: {
-          name: 'alone',
-          include: [...alone, ...files.filter(isSampled)],
-          maxWorkers: 1,
+          name: 'sampled',
+          include: files.filter(isSampled).filter(measuresNothing),
+          maxWorkers: 2,
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'alone',
+          include: alone,
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

@@ -56,7 +56,7 @@ afterAll(async () => {
 
 /** Something for every filter to find. */
 async function furnish({ api, products, locations }: TestMerchant): Promise<void> {
-  const names = { sku: 'P-1', barcode: '4006381333931', low_stock_at: '1000' };
+  const names = { sku: 'P-1', barcode: '4006381333931', low_stock_at: '5000' };
   await api.patch(`/products/${products[0]}`, names);
   await api.patch(`/locations/${locations[0]}`, { code: 'L-1' });
   await api.post('/inventory/reservations', {
