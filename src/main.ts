@@ -14,12 +14,14 @@ import type { Config } from './config.ts';
 import { limits } from './core/limits.ts';
 import { DatabaseFailure, type FailureKind } from './core/statement.ts';
 import { openStore, type Store } from './database/open.ts';
+import type { Pooling } from './database/pooler.ts';
 import { Certificate } from './http/certificate.ts';
 import { consolePages } from './http/console-pages.ts';
 import { Metrics } from './http/metrics.ts';
 import { type ConsoleOptions, createServer, type HttpServer } from './http/server.ts';
 import { programVersion, sitesOf } from './http/sites.ts';
 import { logRequest } from './log.ts';
+import { shareConnections } from './node/connections.ts';
 import { backupDetails, dailyBackups, exposeBackups } from './node/daily-backups.ts';
 import { listenForMetrics, listenForRequests, originOf } from './node/listen.ts';
 import type { Running, StartOptions } from './node/running.ts';
@@ -35,6 +37,8 @@ export interface Share {
   readonly workers: number;
   /** Connections to read by. */
   readonly reads: number;
+  /** What stands before the server of the database. */
+  readonly pooling: Pooling;
   readonly metrics: Metrics;
   readonly countAddress: CountAddress;
   backups(): BackupSight | undefined;
@@ -63,9 +67,10 @@ export async function start(
   const onFailure = (kind: FailureKind) => metrics.countDatabaseFailure(kind);
   const store = await openStore(config, log, {
     ...{ startPrivateServer, onFailure, migrationLine, signal },
-    ...(share && { purpose: 'worker', reads: share.reads }),
+    ...(share && { purpose: 'worker', reads: share.reads, pooling: share.pooling }),
   });
   try {
+    if (share === undefined) await shareConnections(store, 1, log);
     const { running, setReady } = await serveStore(store, parts);
     try {
       await beforeReady?.(running);
@@ -109,7 +114,9 @@ async function serveStore(
   const queued = () => service.dispatcher.queued;
   const state: { isReady: boolean; background?: Background } = { isReady: false };
   const isReady = async () => state.isReady && (await store.isCurrent());
-  const { usage: connections, connectionsMax } = database;
+  const { usage: connections } = database;
+  const connectionsMax = () =>
+    database.connectionsMax(config.webhooks && state.background !== undefined);
   metrics.read({ queued, connections, connectionsMax, linesLost, isReady });
   const server = serverOf(service, isReady, parts);
   const metricsServer = await listen(config, server, metrics);

@@ -13,6 +13,7 @@ import { addLedger } from './kit/ledger.ts';
 import { freePort } from './kit/port.ts';
 import { type ServiceProcess, serveProcess } from './kit/process.ts';
 import { runTallybook } from './kit/program.ts';
+import { connectionToEach } from './kit/workers.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
@@ -39,6 +40,7 @@ interface Backups {
 async function withBackups(
   folder: string,
   work: (service: ServiceProcess, state: () => Promise<Backups>, metricsUrl: string) => unknown,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   const port = await freePort();
   // The folder by a flag and the time by a variable: a command that sees one of them refuses it.
@@ -48,6 +50,7 @@ async function withBackups(
     TALLYBOOK_SECRET: testSecret,
     TALLYBOOK_BACKUP_AT: '03:00',
     TALLYBOOK_METRICS_PORT: String(port),
+    ...env,
   });
   try {
     const state = async () => {
@@ -65,19 +68,29 @@ const logged = (service: ServiceProcess, text: string) =>
 
 const backupsIn = (folder: string) => readdirSync(folder).filter((name) => name.endsWith('.gz'));
 
-test('the first is taken at once, was restored and verified, and can be restored', async () => {
+test('the first is taken at once, by one for all workers, and can be restored', async () => {
   const folder = join(root, 'sound');
-  await withBackups(folder, async (service, state, metricsUrl) => {
-    await vi.waitFor(async () => expect((await state()).last).not.toBeNull(), 90_000);
-    expect(await state()).toMatchObject({ failed: false });
+  const work: Parameters<typeof withBackups>[1] = async (service, _, metricsUrl) => {
+    for (const connection of await connectionToEach(service)) {
+      const state = async (): Promise<Backups> => {
+        connection.send('GET /readyz HTTP/1.1\r\nHost: shop\r\n\r\n');
+        return (await connection.next())?.json.backup;
+      };
+      await vi.waitFor(async () => expect((await state()).last).not.toBeNull(), 90_000);
+      expect(await state()).toMatchObject({ failed: false });
+      connection.end();
+    }
     expect(backupsIn(folder)).toHaveLength(1);
     expect(readdirSync(folder)).toEqual(backupsIn(folder));
     await logged(service, 'took a backup, restored it and verified it');
+    expect(service.log().split('taking a backup each day')).toHaveLength(2);
+    expect(service.log().split('took a backup')).toHaveLength(2);
     const metrics = await (await fetch(metricsUrl)).text();
     const [, age] = /^tallybook_backup_age_seconds (\S+)$/m.exec(metrics) ?? [];
     expect(Number(age)).toBeLessThan(100);
     expect(metrics).toMatch(/^tallybook_backup_failed 0$/m);
-  });
+  };
+  await withBackups(folder, work, { TALLYBOOK_WORKERS: '2' });
   const file = join(folder, backupsIn(folder)[0] ?? '');
   const restored = await runTallybook(['restore', file, '--data', join(root, 'restored')]);
   expect(JSON.parse(restored)).toMatchObject({ ok: true, broken: [] });

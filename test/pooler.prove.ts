@@ -75,11 +75,14 @@ async function expectOnce(apis: readonly Api[]): Promise<void> {
 
 describe('in transaction mode without prepared statements', () => {
   test('is found out at the start and said once, and a key does its work once', async () => {
-    const nodes = await Promise.all([serve(pooler.through), serve(pooler.through)]);
+    const two = { TALLYBOOK_WORKERS: '2' };
+    const nodes = await Promise.all([serve(pooler.through), serve(pooler.through, two)]);
     try {
       await expectOnce(nodes.map(({ api }) => api));
       for (const node of nodes) expect(node.log().split(nameless)).toHaveLength(2);
-      for (const node of nodes) expect(node.log()).not.toMatch(/42P05|26000/);
+      for (const node of nodes)
+        expect(node.log().split('its max_client_conn must')).toHaveLength(2);
+      for (const node of nodes) expect(node.log()).not.toMatch(/42P05|26000|a pooler has come/);
     } finally {
       await Promise.all(nodes.map((node) => node.end()));
     }

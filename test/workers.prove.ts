@@ -5,15 +5,21 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mintToken } from '../src/access/token.ts';
+import { limits } from '../src/core/limits.ts';
+import { connectionsOf } from '../src/database/connect.ts';
+import { roomFor } from '../src/database/room.ts';
 import { type Api, newKey } from './kit/api.ts';
 import { createTestDatabase, type TestDatabase, withoutLimits } from './kit/database.ts';
 import { Given } from './kit/given.ts';
+import { TestPasskey } from './kit/passkey.ts';
 import { freePort } from './kit/port.ts';
 import { type ServiceProcess, serveProcess, startProcess } from './kit/process.ts';
+import { DatabaseProxy } from './kit/proxy.ts';
 import { RawConnection } from './kit/raw.ts';
-import { isThere, until, workersOf } from './kit/workers.ts';
+import { connectionToEach, isThere, until, workersOf } from './kit/workers.ts';
 
 let db: TestDatabase;
 let given: Given;
@@ -37,8 +43,8 @@ afterAll(async () => {
 
 const two = { TALLYBOOK_WORKERS: '2' };
 
-async function start(env: Record<string, string> = {}): Promise<ServiceProcess> {
-  const service = await startProcess(db, { ...two, ...env });
+async function start(env: Record<string, string> = {}, url = db.serviceUrl) {
+  const service = await startProcess({ ...db, serviceUrl: url }, { ...two, ...env });
   started.push(service);
   return service;
 }
@@ -113,6 +119,17 @@ async function isAllThere(api: Api, { keys, faults }: Work, products: readonly s
 const productsOf = (count: number) =>
   Promise.all(Array.from({ length: count }, () => given.product(merchant)));
 
+const headOf = (caller = token) => `Host: shop\r\nAuthorization: Bearer ${caller}\r\n`;
+const getOf = (path: string, caller = token) =>
+  `GET /api/v1${path} HTTP/1.1\r\n${headOf(caller)}\r\n`;
+const postOf = (body: object) => {
+  const text = JSON.stringify(body);
+  return (
+    `POST /api/v1/inventory/adjustments HTTP/1.1\r\n${headOf()}Idempotency-Key: ${newKey()}\r\n` +
+    `Content-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text}`
+  );
+};
+
 /** Lines of the log of a service, each JSON. */
 const linesOf = (service: ServiceProcess): Record<string, unknown>[] =>
   service
@@ -122,8 +139,11 @@ const linesOf = (service: ServiceProcess): Record<string, unknown>[] =>
     .map((line) => JSON.parse(line));
 
 describe('workers', () => {
-  test('that are killed under writes are replaced, and nothing acknowledged is lost', async () => {
-    const service = await start();
+  test('that end under writes are replaced while others serve, and nothing is lost', async () => {
+    const preload = fileURLToPath(new URL('./kit/fill-memory.mjs', import.meta.url));
+    const service = await start({
+      NODE_OPTIONS: `--max-old-space-size=256 --import=${preload}`,
+    });
     const { pid } = service.child;
     const api = service.api.as(token);
     const products = await productsOf(4);
@@ -134,15 +154,21 @@ describe('workers', () => {
       const enough = work.keys.size + 40;
       await until('writes are acknowledged', () => work.keys.size >= enough);
       const victim = before[kill % 2] ?? 0;
-      process.kill(victim, 'SIGKILL');
+      // At the third, all clients are at the victim: they go to the one that is left.
+      process.kill(victim, kill === 2 ? 'SIGWINCH' : 'SIGKILL');
+      await until('it has ended', () => service.log().includes(`"worker":${victim},"code"`));
+      const served = work.keys.size;
       const serves = `"msg":"a worker serves"`;
       const count = kill + 3;
       await until('another one serves', () => service.log().split(serves).length - 1 >= count);
+      expect(work.keys.size).toBeGreaterThan(served);
     }
     await work.end();
     await isAllThere(api, work, products);
     const ended = linesOf(service).filter(({ msg }) => msg === 'a worker ended');
-    expect(ended.map(({ signal }) => signal)).toEqual(Array(4).fill('SIGKILL'));
+    expect(ended.map(({ signal }) => signal)).toEqual(['SIGKILL', 'SIGKILL', 'SIGABRT', 'SIGKILL']);
+    const words = linesOf(service).filter(({ msg }) => msg === 'a worker wrote');
+    expect(words.map(({ text }) => text).join()).toContain('heap out of memory');
     expect(await service.end()).toBe(0);
   });
 
@@ -190,16 +216,6 @@ describe('workers', () => {
     expect(await service.end()).toBe(0);
   });
 
-  const head = () => `Host: shop\r\nAuthorization: Bearer ${token}\r\n`;
-  const getOf = (path: string) => `GET /api/v1${path} HTTP/1.1\r\n${head()}\r\n`;
-  const postOf = (body: object) => {
-    const text = JSON.stringify(body);
-    return (
-      `POST /api/v1/inventory/adjustments HTTP/1.1\r\n${head()}Idempotency-Key: ${newKey()}\r\n` +
-      `Content-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text}`
-    );
-  };
-
   test('end at once when the main process is killed', async () => {
     const service = await start();
     const workers = workersOf(service.child.pid);
@@ -243,10 +259,23 @@ describe('workers', () => {
 describe('two workers are one node', () => {
   let service: ServiceProcess;
   let metricsPort: number;
+  let proxy: DatabaseProxy;
+  const poolingLooks = new Set<string>();
 
   beforeAll(async () => {
     metricsPort = await freePort();
-    service = await start({ TALLYBOOK_METRICS_PORT: String(metricsPort) });
+    proxy = new DatabaseProxy(db.serviceUrl);
+    proxy.toDatabase = (bytes) => {
+      const names = bytes.toString('latin1').match(/pooling_[0-9a-f]{16}/g) ?? [];
+      for (const name of names) poolingLooks.add(name);
+      return bytes;
+    };
+    const env = { TALLYBOOK_METRICS_PORT: String(metricsPort) };
+    service = await start(env, await proxy.listen());
+  });
+  afterAll(async () => {
+    await service.end('SIGKILL');
+    await proxy.close();
   });
 
   async function metric(line: RegExp): Promise<number> {
@@ -303,6 +332,86 @@ describe('two workers are one node', () => {
     expect(linesOf(service).filter(({ level }) => level === 'error')).toEqual([]);
   });
 
+  test('that counts the connections of all, and those of webhooks once', async () => {
+    const { each, deliveries } = connectionsOf(roomFor(2).reads);
+    const most = await metric(/^tallybook_database_connections_max (\d+)$/m);
+    expect(most).toBe(2 * each + deliveries);
+  });
+
+  test('that looks once for a pooler', () => {
+    expect(poolingLooks.size).toBe(1);
+  });
+
+  /** A request of a page of the console. */
+  async function send(at: RawConnection | undefined, path: string, body?: object, cookie = '') {
+    const { host, origin } = new URL(service.api.origin.replace('127.0.0.1', 'localhost'));
+    const text = body === undefined ? '' : JSON.stringify(body);
+    at?.send(
+      `${body === undefined ? 'GET' : 'POST'} /console${path} HTTP/1.1\r\nHost: ${host}\r\n` +
+        `Origin: ${origin}\r\nCookie: ${cookie}\r\nX-Forwarded-For: 198.51.100.7\r\n` +
+        (body === undefined ? '' : 'Content-Type: application/json\r\n') +
+        `Content-Length: ${text.length}\r\n\r\n${text}`,
+    );
+    const answer = await at?.next();
+    if (answer === undefined) throw new Error('no answer');
+    return answer;
+  }
+
+  test('where a person signs in at one worker and goes on at the other', async () => {
+    const shop = await given.merchant();
+    const owner = service.api.as((await given.credential(shop)).token);
+    const invited = await owner.post('/people', { name: 'Ada', role: 'owner' });
+    const { id, invitation } = invited.body.data;
+    const connections = await connectionToEach(service);
+    const [here, there] = connections;
+    const passkey = new TestPasskey(service.api.origin.replace('127.0.0.1', 'localhost'));
+    const shown = await send(here, '/session/invitation', { invitation });
+    const registered = passkey.register(shown.json.data.passkey_options);
+    const joined = await send(there, '/session/accept', { invitation, passkey: registered });
+    expect(joined.status).toBe(201);
+    const first = joined.headers['set-cookie']?.split(';')[0];
+    expect((await send(here, '/api/v1/credential', undefined, first)).json.data.id).toBe(id);
+    const asked = await send(here, '/session/passkey/challenge', {});
+    const answered = passkey.answer(asked.json.data.passkey_options);
+    const again = await send(there, '/session/passkey', { passkey: answered });
+    const second = again.headers['set-cookie']?.split(';')[0];
+    expect((await send(here, '/api/v1/credential', undefined, second)).json.data.id).toBe(id);
+    // What ends at one has ended at the other, at once.
+    expect((await send(there, '/session/end', {}, second)).status).toBe(200);
+    expect((await send(here, '/api/v1/credential', undefined, second)).status).toBe(401);
+    expect((await send(here, '/api/v1/credential', undefined, first)).status).toBe(200);
+    for (const connection of connections) connection.end();
+  });
+
+  test('that admits the burst of a limit once, not once for each worker', async () => {
+    const connections = await connectionToEach(service);
+    let statuses: (number | undefined)[] = [];
+    let slowest = Number.POSITIVE_INFINITY;
+    // Each request asks the database, and a worker that gets no answer in time counts by itself.
+    while (slowest >= limits.leaseTimeout) {
+      slowest = 0;
+      const limited = await given.credential(await given.merchant());
+      await db.sql(
+        'update credentials set requests_per_minute = 1, request_burst = 6 where id = $1',
+        [limited.id],
+      );
+      const press = async (connection: RawConnection) => {
+        const got: (number | undefined)[] = [];
+        for (let n = 0; n < 8; n += 1) {
+          const begun = performance.now();
+          connection.send(getOf('/credential', limited.token));
+          got.push((await connection.next())?.status);
+          slowest = Math.max(slowest, performance.now() - begun);
+        }
+        return got;
+      };
+      statuses = (await Promise.all(connections.map(press))).flat();
+    }
+    expect(statuses.filter((status) => status === 200)).toHaveLength(6);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(10);
+    for (const connection of connections) connection.end();
+  });
+
   test('whose counters do not go down when a worker is killed', async () => {
     const count = /^tallybook_requests_total\{method="GET",route="\/readyz",status="200"\} (\d+)$/m;
     for (let n = 0; n < 20; n += 1) {
@@ -352,14 +461,19 @@ describe('two workers are one node', () => {
   });
 });
 
-test('SIGTERM ends workers, main process and private PostgreSQL', async () => {
+test('a private PostgreSQL has room for its workers, and SIGTERM ends all of them', async () => {
   const data = await mkdtemp(join(tmpdir(), 'tallybook-workers-'));
   try {
-    const flags = ['--data', data, '--demo', '--workers', '2'];
+    // Of these it would have 100 by itself.
+    const { needed } = roomFor(6);
+    expect(needed).toBeGreaterThan(85);
+    const flags = ['--data', data, '--demo', '--workers', '6'];
     const service = await serveProcess(flags, { TALLYBOOK_LOG_LEVEL: 'info' });
     started.push(service);
     const workers = workersOf(service.child.pid);
-    expect(workers).toHaveLength(2);
+    expect(workers).toHaveLength(6);
+    const room = { level: 'info', workers: 6, needed, available: needed + 15 - 3, nodes: 1 };
+    expect(linesOf(service)).toContainEqual(expect.objectContaining(room));
     const api = service.api.as(service.greeting.token ?? '');
     expect((await api.get('/products')).status).toBe(200);
     // As a terminal does.

@@ -8,7 +8,8 @@ import { formats } from '../contract/format.ts';
 import { type IdPrefix, lookupId } from '../core/id.ts';
 import { limits } from '../core/limits.ts';
 import type { Scope } from '../core/principal.ts';
-import type { Log, OpenOptions, Server, Store } from '../database/open.ts';
+import type { OpenOptions, Server, Store } from '../database/open.ts';
+import type { Log } from '../database/reach.ts';
 import { scopes } from '../resources.ts';
 import { type DocumentedCommand, sources } from './help.ts';
 

@@ -53,8 +53,8 @@ export interface Database {
   };
   /** Connections in use, idle and waited for, for the metrics. */
   usage(): { readonly total: number; readonly idle: number; readonly waiting: number };
-  /** How many connections this may open. */
-  readonly connectionsMax: number;
+  /** How many connections this may open. Only whoever delivers opens those of deliveries. */
+  connectionsMax(delivers: boolean): number;
   /** Says what was found before the server. Without it, names are not used behind a pooler. */
   setPooling(pooling: Pooling): void;
   close(): Promise<void>;
@@ -120,7 +120,10 @@ export function connectDatabase(options: ConnectOptions): Database {
       idle: sum((pool) => pool.idleCount),
       waiting: fair.waiting + reserve.waitingCount,
     }),
-    connectionsMax: sum((pool) => pool.options.max),
+    connectionsMax: (delivers) => {
+      const { each, deliveries } = connectionsOf(readsMax);
+      return each + (delivers ? deliveries : 0);
+    },
     setPooling: (pooling) => health.sharing.set(pooling),
     close: async () => {
       // A connection to a server that does not answer never closes.

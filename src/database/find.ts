@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { limits } from '../core/limits.ts';
 import { systemMessage } from '../core/system-failure.ts';
+import { lookAtServer, Primary, type Seen } from './primary.ts';
 
 /** A database as one role finds it. */
 export interface Found {
@@ -94,6 +95,20 @@ export async function requireSameDatabase(
       : `${places} cannot be compared, because the role of the service is not there yet: ` +
           'name host, port and database alike until the first migration has made it, or make it ' +
           'yourself',
+  );
+}
+
+/**
+ * Waits until commits of this role are there to stay: a standby may take over soon, and a server
+ * that was replaced may be made the standby of the other.
+ * @throws Error with the reason, when patience has ended.
+ */
+export async function requirePrimary(address: Address, patience: Patience): Promise<void> {
+  await patiently(patience, () =>
+    withClient(address, async (client) => {
+      const { rows } = await client.query<Seen>(lookAtServer);
+      if (rows[0]) await new Primary().admit(client, rows[0], limits.requestDeadline);
+    }),
   );
 }
 

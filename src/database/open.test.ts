@@ -175,7 +175,9 @@ describe('a database of the operator’s', () => {
     ['that looks for it', 'pg_has_role', 1, 'opened'],
     ['that asks whether it is durable, as it connects', 'application_name', 2, 'ended'],
     ['that asks whether it is durable', 'fsync', 1, 'ended'],
-    ['that asks whether it is safe, as it connects', 'application_name', 3, 'ended'],
+    ['that asks whether it is the primary, as it connects', 'application_name', 3, 'opened'],
+    ['that asks whether it is the primary', 'pg_walfile_name', 1, 'opened'],
+    ['that asks whether it is safe, as it connects', 'application_name', 4, 'ended'],
     ['that asks whether it is safe', 'fsync', 2, 'ended'],
   ])('whose connection %s falls silent is not waited for without end', async (...row) => {
     const [, sent, time, expected] = row;

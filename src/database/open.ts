@@ -1,54 +1,26 @@
 // From the configuration to a database that is safe to use: found or started, migrated and checked.
 // What this opens it also closes, the private server included, unless others still use it.
 
-import { randomBytes } from 'node:crypto';
-import { type Config, namesOf, type Storage, UsageError } from '../config.ts';
+import { type Config, UsageError } from '../config.ts';
 import { limits } from '../core/limits.ts';
 import type { FailureKind, Statement } from '../core/statement.ts';
 import { connectDatabase, type Database } from './connect.ts';
 import {
-  type Address,
   type Found,
   findDatabase,
   type Patience,
   reasonOf,
+  requirePrimary,
   requireSameDatabase,
 } from './find.ts';
 import { migrate, requireKnown } from './migrate.ts';
 import { readMigrations } from './migrations.ts';
-import { findPooling, poolingNotice } from './pooler.ts';
+import { findPooling, type Pooling, poolingNotice } from './pooler.ts';
 import { NotPrimary } from './primary.ts';
+import { type Log, type ReachedServer, type ReachOptions, reachServer } from './reach.ts';
 import { assertDurable, assertSafe, clockFault, standbyNotice, whyNotReady } from './safety.ts';
 
-export interface Log {
-  info(event: Record<string, unknown>, message: string): void;
-  warn(event: Record<string, unknown>, message: string): void;
-}
-
-/** A running private server. */
-interface PrivateServer {
-  readonly ownerUrl: string;
-  readonly serviceUrl: string;
-  /** Of its data directory, the same at every start. */
-  secret(): Promise<string>;
-  /** Stops the server if nobody else uses it. */
-  stop(): Promise<void>;
-  /** Tells the server to end unless others use it; waits for nothing. */
-  requestStop(): Promise<void>;
-}
-
-interface PrivateServerOptions {
-  readonly dataDirectory: string;
-  readonly binDirectory: string | undefined;
-  readonly mustExist: boolean | undefined;
-  readonly signal: AbortSignal | undefined;
-  readonly settings?: Readonly<Record<string, string>>;
-  readonly log: (event: Record<string, unknown>, message: string) => void;
-}
-
-export interface OpenOptions {
-  /** Starts the server of a data directory, or joins the one that runs there. */
-  readonly startPrivateServer: (options: PrivateServerOptions) => Promise<PrivateServer>;
+export interface OpenOptions extends ReachOptions {
   /**
    * A `service` waits for its database without limit, migrates it and needs a secret. A `worker`
    * serves a database that its node has made ready. A `migration` migrates. A `command` migrates
@@ -57,12 +29,8 @@ export interface OpenOptions {
   readonly purpose?: 'service' | 'worker' | 'migration' | 'command';
   /** Connections to read by; otherwise as many as one process needs. */
   readonly reads?: number;
-  /** How many a private server has room for, if these are more than usual. */
-  readonly connections?: number;
-  /** Refuse a data directory without a database instead of making one: it was mistyped. */
-  readonly mustExist?: boolean;
-  /** Ends the waiting. */
-  readonly signal?: AbortSignal | undefined;
+  /** What stands before the server, where somebody has found it out already. */
+  readonly pooling?: Pooling;
   /** Called with each failure of the database while it is in use. */
   readonly onFailure?: (kind: FailureKind) => void;
   /** The line of the audit trail for a migration. */
@@ -81,6 +49,8 @@ export interface Store {
   readonly database: Database;
   /** As the role of the service. */
   readonly serviceUrl: string;
+  /** What stands before the server, as it was found at the start. */
+  readonly pooling: Pooling;
   /** Keys for cursors. */
   readonly secret: string;
   /**
@@ -110,10 +80,6 @@ const isServing = (purpose: OpenOptions['purpose']) =>
 
 const commandPatience = 10_000;
 
-/** What a private server has room for unless it is told otherwise, beside those of commands. */
-const usualConnections = 85;
-const otherConnections = 15;
-
 /**
  * @throws UsageError when the configuration lacks something; Error when the database cannot be
  *   reached, cannot be migrated, or is not safe to use.
@@ -134,9 +100,11 @@ export async function openStore(config: Config, log: Log, options: OpenOptions):
   };
   try {
     const { applied, schemaVersion } = await prepare(server, log, options);
-    if (!server.isPrivate) await lookAround(server.service.url, database, log, options);
+    const pooling = await findPoolingOf(server, options);
+    database.setPooling(pooling);
+    if (!server.isPrivate) await sayWhatStands(server.service.url, pooling, log, options);
     return {
-      database,
+      ...{ database, pooling },
       serviceUrl: server.service.url,
       secret: config.secret ?? (await server.secret()),
       isNew: server.isPrivate && (await isEmpty(database)),
@@ -177,53 +145,6 @@ export async function openServer(
   }
 }
 
-/** A running server: the operator's own, or the private one. */
-interface ReachedServer {
-  readonly owner: Address;
-  readonly service: Address;
-  readonly isPrivate: boolean;
-  /** For when the configuration names none. */
-  secret(): Promise<string>;
-  close(): Promise<void>;
-  requestStop(): Promise<void>;
-}
-
-async function reachServer(
-  storage: Storage,
-  log: Log,
-  { startPrivateServer, mustExist, signal, connections = 0 }: OpenOptions,
-): Promise<ReachedServer> {
-  if (storage.kind === 'external') {
-    const { databaseUrl, migrateUrl } = storage;
-    const close = async () => undefined;
-    // For a command, which seals no cursor that anybody else has to open.
-    const secret = async () => randomBytes(32).toString('base64url');
-    const service = { url: databaseUrl, setting: namesOf('databaseUrl') };
-    const owner =
-      migrateUrl === undefined ? service : { url: migrateUrl, setting: namesOf('migrateUrl') };
-    return { owner, service, isPrivate: false, secret, close, requestStop: close };
-  }
-  const { dataDirectory, binDirectory } = storage;
-  const server = await startPrivateServer({
-    dataDirectory,
-    binDirectory,
-    mustExist,
-    signal,
-    ...(connections > usualConnections
-      ? { settings: { max_connections: String(connections + otherConnections) } }
-      : {}),
-    log: (event, message) => ('err' in event ? log.warn(event, message) : log.info(event, message)),
-  });
-  return {
-    owner: { url: server.ownerUrl, setting: undefined },
-    service: { url: server.serviceUrl, setting: undefined },
-    isPrivate: true,
-    secret: server.secret,
-    close: server.stop,
-    requestStop: server.requestStop,
-  };
-}
-
 /** Before anything is started. The secret seals cursors, and every node has to open them. */
 function requireSecret(
   { secret, storage }: Config,
@@ -251,6 +172,9 @@ async function prepare(
   const { owner, service } = server;
   let found = await meet(server, log, options);
   await assertDurable(owner.url, service.url);
+  // A migration would wait on a server that was replaced, for ever and without a word.
+  const isMaker = purpose === 'service' || purpose === 'migration';
+  if (isMaker && !server.isPrivate) await requirePrimary(owner, patienceOf(log, options));
   if (fill !== undefined) {
     await fill({ url: owner.url, found }, options.signal);
     found = await findDatabase(owner, patienceOf(log, options));
@@ -260,7 +184,6 @@ async function prepare(
   const known = migrations.length;
   let applied: readonly string[] = [];
   // A command that only looks must not change somebody's database, such as one that cron runs.
-  const isMaker = purpose === 'service' || purpose === 'migration';
   if (!isMaker && !server.isPrivate && found.version < known) {
     throw new Error(
       `the schema is at version ${found.version}, this program needs ${known}: ` +
@@ -347,17 +270,22 @@ function connect(url: string, log: Log, options: OpenOptions): Database {
   });
 }
 
+async function findPoolingOf(
+  { service, isPrivate }: ReachedServer,
+  { pooling }: OpenOptions,
+): Promise<Pooling> {
+  return pooling ?? (isPrivate ? 'none' : findPooling(service.url));
+}
+
 /** What an operator should know of the way to the server, and of what stands behind it. */
-async function lookAround(
+async function sayWhatStands(
   url: string,
-  database: Database,
+  pooling: Pooling,
   log: Log,
   { purpose = 'service' }: OpenOptions,
 ): Promise<void> {
-  const pooling = await findPooling(url);
-  database.setPooling(pooling);
-  const notice = poolingNotice[pooling];
   if (purpose !== 'service') return;
+  const notice = poolingNotice[pooling];
   if (notice !== undefined) log.info({ pooling }, notice);
   const { level, text } = await standbyNotice(url);
   log[level]({}, text);

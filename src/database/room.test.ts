@@ -30,6 +30,15 @@ test('a server that cannot hold them is a wrong setting, with the figures', asyn
   );
 });
 
+test('a process alone has none beside it, and hears how many such nodes fit', async () => {
+  const { reads, needed } = roomFor(1);
+  expect([reads, needed]).toEqual([readConnections, readConnections + 9 + 4 + 1]);
+  const nodes = async (available: number) => (await findRoom(server(available), 1)).nodes;
+  expect(await nodes(needed - 1)).toBe(0);
+  expect(await nodes(2 * needed - 1)).toBe(1);
+  expect(await nodes(2 * needed)).toBe(2);
+});
+
 test('one is spare while nodes are replaced one at a time', async () => {
   const { needed, reads } = roomFor(2);
   const node = needed - (reads + 9);

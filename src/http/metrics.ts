@@ -28,7 +28,7 @@ export interface WebhookReadings {
 export interface Readings {
   queued(): number;
   connections(): { readonly total: number; readonly idle: number; readonly waiting: number };
-  readonly connectionsMax: number;
+  connectionsMax(): number;
   isReady(): Promise<boolean>;
   linesLost(): number;
 }
@@ -217,8 +217,8 @@ export class Metrics {
   /** Adds what is kept elsewhere, once there is something to read. */
   read(readings: Readings): void {
     const registers = [this.registry];
-    const most = 'How many database connections this process may open.';
-    this.expose('tallybook_database_connections_max', most, () => readings.connectionsMax);
+    const most = 'How many database connections this node may open to serve.';
+    this.expose('tallybook_database_connections_max', most, () => readings.connectionsMax());
     new Gauge({
       name: 'tallybook_writes_queued',
       help: 'Writes that wait for their batch.',

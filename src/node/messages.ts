@@ -1,6 +1,7 @@
 // What the main process and its workers say to each other.
 
 import type { AddressLimitName } from '../access/rate/address.ts';
+import type { Pooling } from '../database/pooler.ts';
 import type { BackupSight } from '../status/endpoints.ts';
 import type { Measures } from './measures.ts';
 
@@ -11,6 +12,8 @@ export interface Charge {
   readonly secret: string;
   readonly port: number;
   readonly reads: number;
+  /** As the main process found it at its start. A worker judges each connection all the same. */
+  readonly pooling: Pooling;
 }
 
 /** What the main process knows, and each worker tells of. */

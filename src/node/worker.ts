@@ -21,7 +21,7 @@ export async function serveAsWorker(
   for (const signal of [...endingSignals, 'SIGUSR2']) process.on(signal, () => undefined);
   const metrics = new Metrics(programVersion());
   const main = new MainProcess(metrics);
-  const { workers, databaseUrl, secret, port, reads } = await main.charge;
+  const { workers, databaseUrl, secret, port, reads, pooling } = await main.charge;
   const own: Config = {
     ...config,
     ...{ secret, port, backups: undefined, metricsPort: undefined },
@@ -40,7 +40,7 @@ export async function serveAsWorker(
         },
       },
       {
-        ...{ workers, reads, metrics },
+        ...{ workers, reads, pooling, metrics },
         countAddress: (limit, address) => main.count(limit, address),
         backups: () => main.known.backups,
         linesLostBefore: () => main.known.linesLost,

@@ -9,12 +9,13 @@ import { createService } from '../app.ts';
 import type { DailyBackups } from '../backups/daily.ts';
 import type { Config } from '../config.ts';
 import { openStore, type Store } from '../database/open.ts';
-import { findRoom, roomFor } from '../database/room.ts';
+import { roomFor } from '../database/room.ts';
 import { Certificate } from '../http/certificate.ts';
 import { Metrics } from '../http/metrics.ts';
 import { programVersion } from '../http/sites.ts';
 import type { LogWriter } from '../log.ts';
 import { startPrivateServer } from '../postgres/server.ts';
+import { shareConnections } from './connections.ts';
 import { dailyBackups, exposeBackups } from './daily-backups.ts';
 import { linesInto } from './lines.ts';
 import { freePort, listenForMetrics } from './listen.ts';
@@ -109,14 +110,9 @@ async function begin(
 /** What each worker serves by, once it is known that the database has room for them. */
 async function chargeOf(config: Config, log: Logger, store: Store): Promise<Charge> {
   const { workers } = config;
-  const { reads, ...room } = await findRoom(store.database.reserve, workers);
-  const { needed, available, nodes } = room;
-  const found = { workers, needed, available, nodes };
-  if (reads < roomFor(workers).reads) {
-    log.warn(found, 'few connections to the database: workers read by fewer than they could use');
-  } else log.info(found, 'connections to the database');
-  const { serviceUrl: databaseUrl, secret } = store;
-  return { workers, reads, databaseUrl, secret, port: await freePort(config) };
+  const reads = await shareConnections(store, workers, log);
+  const { serviceUrl: databaseUrl, secret, pooling } = store;
+  return { workers, reads, databaseUrl, secret, pooling, port: await freePort(config) };
 }
 
 interface PoolParts {

@@ -31,6 +31,8 @@ export interface LaunchOptions {
   /** The server ends with this process, however this process ends. */
   readonly stopWithParent: boolean;
   readonly settings: Readonly<Record<string, string>>;
+  /** As many connections as its files say when these are more. */
+  readonly connectionsMin: number;
 }
 
 export interface Launch {
@@ -82,11 +84,10 @@ export async function launch(cluster: Cluster, options: LaunchOptions): Promise<
   await removeStaleFiles(cluster);
   pruneLogs(cluster);
   const { layout, account } = cluster;
+  const settings = { ...roomOf(cluster, options), ...options.settings };
   const server = [
-    join(cluster.binaries.directory, 'postgres'),
-    '-D',
-    dataArgument(layout.cluster, account),
-    ...commandLineSettings(cluster.socketDirectory, options.settings),
+    ...onDirectory(cluster),
+    ...commandLineSettings(cluster.socketDirectory, settings),
   ];
   const watched = ['/bin/sh', '-c', LAUNCH_WATCHED, 'sh', ...server];
   const [command = '', ...args] = options.stopWithParent ? watched : server;
@@ -105,6 +106,20 @@ export async function launch(cluster: Cluster, options: LaunchOptions): Promise<
   } finally {
     closeSync(log);
   }
+}
+
+const onDirectory = ({ layout, account, binaries }: Cluster): string[] => [
+  ...[join(binaries.directory, 'postgres'), '-D', dataArgument(layout.cluster, account)],
+];
+
+/** A setting on the command line would win over the operator's own, which may be larger. */
+function roomOf(cluster: Cluster, { connectionsMin }: LaunchOptions): Record<string, string> {
+  if (connectionsMin === 0) return {};
+  const { layout, account } = cluster;
+  const [program = '', ...args] = [...onDirectory(cluster), '-C', 'max_connections'];
+  const said = spawnSync(program, args, { ...runAs(account), cwd: layout.cluster });
+  const isEnough = Number(said.stdout) >= connectionsMin;
+  return isEnough ? {} : { max_connections: String(connectionsMin) };
 }
 
 /** Fast mode: open transactions are rolled back, clients are disconnected, a checkpoint is made. */

@@ -3,6 +3,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import {
+  appendFileSync,
   chmodSync,
   chownSync,
   existsSync,
@@ -100,6 +101,18 @@ describe('durability', () => {
     await until('log', () => messages.some((each) => /is back/.test(each)));
     expect(isAlive(hanging)).toBe(false);
     expect(await rows(server.ownerUrl, 'select n from before_hanging')).toEqual([{ n: 1 }]);
+  });
+
+  test('it has room for what its workers need, and for what its own settings say', async () => {
+    const room = async (connectionsMin: number) => {
+      const server = await start(data, {}, { connectionsMin });
+      const { max_connections } = Object(await settings(server));
+      await server.stop();
+      return max_connections;
+    };
+    expect([await room(0), await room(99), await room(112)]).toEqual(['100', '100', '112']);
+    appendFileSync(join(data, 'postgres', 'postgresql.conf'), '\nmax_connections = 120\n');
+    expect([await room(112), await room(121)]).toEqual(['120', '121']);
   });
 
   test('an idle connection that an operator ends is taken up again, not the server', async () => {
@@ -232,7 +245,7 @@ describe('nothing is left running', () => {
   });
 
   test('and a watched server is stopped without its watcher, too', async () => {
-    const server = await start(data, {}, true);
+    const server = await start(data, {}, { stopWithParent: true });
     await server.stop();
     await until('all gone', () => processesOn(data).length === 0);
   });
@@ -307,13 +320,13 @@ describe('places', () => {
 async function start(
   dataDirectory: string,
   extra: Record<string, string> = {},
-  stopWithParent = false,
+  more: { readonly stopWithParent?: boolean; readonly connectionsMin?: number } = {},
 ): Promise<PrivateServer> {
   const log = (_: Record<string, unknown>, message: string) => messages.push(message);
   const server = await startPrivateServer({
     dataDirectory,
     settings: { shared_buffers: '16MB', ...extra },
-    stopWithParent,
+    ...more,
     log,
   });
   started.push(server);

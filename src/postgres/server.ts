@@ -42,11 +42,14 @@ interface PrivateServerOptions {
   readonly stopWithParent?: boolean;
   /** PostgreSQL settings on top; those that protect data and privacy cannot be changed. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** How many connections it has room for at least, when this starts it. */
+  readonly connectionsMin?: number;
 }
 
 export async function startPrivateServer(options: PrivateServerOptions): Promise<PrivateServer> {
   const { dataDirectory, binDirectory, mustExist, log } = options;
-  const { stopWithParent = false, settings = {}, signal = new AbortController().signal } = options;
+  const { stopWithParent = false, settings = {}, connectionsMin = 0 } = options;
+  const { signal = new AbortController().signal } = options;
   const layout = layoutOf(dataDirectory);
   if (mustExist && !existsSync(layout.cluster)) {
     throw new Error(
@@ -57,7 +60,7 @@ export async function startPrivateServer(options: PrivateServerOptions): Promise
   // Before the lock, which cannot be made in a directory of another user.
   chooseAccount(layout.cluster);
   makeRoot(layout.root);
-  const launchOptions = { log, stopWithParent, settings };
+  const launchOptions = { log, stopWithParent, settings, connectionsMin };
   const notice = (message: string) => log({}, message);
   const underLock = <T>(work: () => Promise<T>) =>
     explainingFull(layout.root, () => withLock(layout.lock, { notice, signal }, work));

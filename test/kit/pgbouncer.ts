@@ -22,13 +22,17 @@ export interface Pooler {
 }
 
 /**
- * Before the server of all tests, for every database of it.
+ * For every database of a server.
  * @param changes to the sample, beside those of places.
+ * @param reached by the owner and by the service: otherwise the server of all tests.
  */
-export async function startPooler(changes: Readonly<Record<string, string>> = {}): Promise<Pooler> {
+export async function startPooler(
+  changes: Readonly<Record<string, string>> = {},
+  reached: readonly string[] = [inject('ownerUrl'), inject('serviceUrl')],
+): Promise<Pooler> {
   const directory = mkdtempSync(join(tmpdir(), 'tallybook-pooler-'));
   const port = await freePort();
-  const urls = [inject('ownerUrl'), inject('serviceUrl')].map((url) => new URL(url));
+  const urls = reached.map((url) => new URL(url));
   const users = urls.map(({ username, password }) => `"${username}" "${decode(password)}"\n`);
   writeFileSync(join(directory, 'userlist.txt'), users.join(''));
   const [server] = urls.map(({ searchParams, hostname, port: own }) => ({
@@ -60,7 +64,7 @@ export async function startPooler(changes: Readonly<Record<string, string>> = {}
       ...runAs(account),
       stdio: 'ignore',
     });
-    await answers(started, through(inject('ownerUrl')));
+    await answers(started, through(reached[0] ?? ''));
     return started;
   };
   let running = await launch();
