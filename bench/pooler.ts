@@ -2,7 +2,7 @@
 // beside a node that reaches the server itself, in alternation.
 
 import { loadavg } from 'node:os';
-import { startPooler } from '../test/kit/pgbouncer.ts';
+import { poolerFor } from '../test/kit/pgbouncer.ts';
 import { thisCheckout } from '../test/kit/program.ts';
 import { fill, measureBeside, ratio, show } from './beside.ts';
 import { Load } from './load.ts';
@@ -17,7 +17,7 @@ async function main(): Promise<void> {
   const postgres = await ending.started(startPostgres(directory));
   const { owner, ownerUrl, serviceUrl } = await postgres.database(thisCheckout, 'pooler');
   const group = await fill(owner);
-  const pooler = await ending.started(startPooler({}, [ownerUrl, serviceUrl]));
+  const pooler = await ending.started(poolerFor([ownerUrl, serviceUrl]));
   const start = async <Name extends string>(name: Name, databaseUrl: string) => ({
     ...(await ending.started(startService({ directory, databaseUrl }))),
     name,

@@ -13,16 +13,10 @@ import { makeCertificate, writeCertificate } from './kit/certificates.ts';
 import { createTestDatabase, type TestDatabase } from './kit/database.ts';
 import { testSecret } from './kit/environment.ts';
 import { Given } from './kit/given.ts';
-import {
-  changed,
-  httpProxies,
-  inPath,
-  isInstalled,
-  sampleOf,
-  startProxy,
-} from './kit/http-proxies.ts';
+import { httpProxies, startProxy } from './kit/http-proxies.ts';
 import { freePort } from './kit/port.ts';
 import { type ServiceProcess, serveProcess, startProcess } from './kit/process.ts';
+import { changed, inPath, isInstalled, sampleOf } from './kit/samples.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const directory = mkdtempSync(join(tmpdir(), 'tallybook-deploy-'));

@@ -6,7 +6,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { addressOf, throughPort } from './chaos/environment/database.ts';
+import { ToxicProxy } from './chaos/environment/toxic-proxy.ts';
 import { type Api, newKey } from './kit/api.ts';
 import {
   createEmptyDatabase,
@@ -15,11 +17,11 @@ import {
   withoutLimits,
 } from './kit/database.ts';
 import { Detour } from './kit/detour.ts';
-import { isInstalled } from './kit/http-proxies.ts';
 import { adjustment, Load, openShop, type Shop } from './kit/load.ts';
-import { type Pooler, startPooler } from './kit/pgbouncer.ts';
+import { type Pooler, poolerFor } from './kit/pgbouncer.ts';
 import { type ServiceProcess, startProcess } from './kit/process.ts';
 import { runTallybook, verifyLedger } from './kit/program.ts';
+import { isInstalled } from './kit/samples.ts';
 import { kept } from './model/kept.ts';
 import { checkModel, type OpenedService, openService, runCommands } from './model/run.ts';
 
@@ -27,6 +29,10 @@ const isThere = isInstalled('pgbouncer');
 const nameless = 'behind a pooler that does not keep prepared statements';
 let pooler: Pooler;
 let db: TestDatabase;
+
+/** Before the server of all tests, for every database of it. */
+const startPooler = (changes?: Readonly<Record<string, string>>) =>
+  poolerFor([inject('ownerUrl'), inject('serviceUrl')], changes);
 
 beforeEach((context) => {
   if (!isThere) context.skip('pgbouncer is not installed');
@@ -42,6 +48,8 @@ afterAll(async () => {
   await db.drop();
   await pooler.stop();
 });
+
+const throughPooler = (url: string) => pooler.through(url);
 
 const serve = (through: (url: string) => string, env = {}): Promise<ServiceProcess> =>
   startProcess({ ...db, serviceUrl: through(db.serviceUrl) }, env);
@@ -76,7 +84,7 @@ async function expectOnce(apis: readonly Api[]): Promise<void> {
 describe('in transaction mode without prepared statements', () => {
   test('is found out at the start and said once, and a key does its work once', async () => {
     const two = { TALLYBOOK_WORKERS: '2' };
-    const nodes = await Promise.all([serve(pooler.through), serve(pooler.through, two)]);
+    const nodes = await Promise.all([serve(throughPooler), serve(throughPooler, two)]);
     try {
       await expectOnce(nodes.map(({ api }) => api));
       for (const node of nodes) expect(node.log().split(nameless)).toHaveLength(2);
@@ -91,7 +99,7 @@ describe('in transaction mode without prepared statements', () => {
   describe('the model', () => {
     let service: OpenedService;
     beforeAll(async () => {
-      if (isThere) service = await openService(pooler.through);
+      if (isThere) service = await openService(throughPooler);
     });
     afterAll(() => service?.close());
 
@@ -165,7 +173,10 @@ const leftBehind = `
 
 test('two shops and a careless client share three sessions, and inherit nothing', async () => {
   const small = await startPooler({ 'default_pool_size = 20': 'default_pool_size = 3' });
-  const nodes = await Promise.all([serve(small.through), serve(small.through)]);
+  const nodes = await Promise.all([
+    serve((url) => small.through(url)),
+    serve((url) => small.through(url)),
+  ]);
   const careless = new pg.Client({ connectionString: small.through(db.serviceUrl) });
   await careless.connect();
   const shops = await Promise.all([openShop(db), openShop(db)]);
@@ -201,7 +212,7 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
   'its end by %s under load is 503 at most',
   async (signal) => {
     const own = await startPooler();
-    const node = await serve(own.through);
+    const node = await serve((url) => own.through(url));
     const shop = await openShop(db);
     const load = new Load(node.api, shop);
     try {
@@ -220,10 +231,47 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
   },
 );
 
+test.each(['away', 'silent'] as const)(
+  'a server that was %s is used again within 4 s',
+  async (how) => {
+    let isAway = false;
+    const network = new ToxicProxy(() => (isAway ? undefined : addressOf(db.serviceUrl)));
+    await network.listen();
+    const own = await poolerFor(
+      [db.ownerUrl, db.serviceUrl].map((url) => throughPort(url, network.port)),
+    );
+    const node = await serve((url) => own.through(url));
+    const load = new Load(node.api, await openShop(db));
+    try {
+      await load.more(20);
+      if (how === 'away') isAway = true;
+      else network.toxic = { kind: 'blackhole' };
+      network.reset();
+      await expect.poll(() => load.statuses.get(503) ?? 0).toBeGreaterThan(20);
+      isAway = false;
+      network.toxic = undefined;
+      const backAt = performance.now();
+      const known = load.sent.length;
+      await load.more(5);
+      expect((load.sent[known]?.at ?? Number.POSITIVE_INFINITY) - backAt).toBeLessThan(4_000);
+      await load.stop();
+      await expectWhole(load, node);
+    } finally {
+      await load.stop();
+      await node.end();
+      await own.stop();
+      await network.close();
+    }
+  },
+);
+
 test('in session mode statements keep their names; the day it changes is 503 at most', async () => {
   const session = { 'pool_mode = transaction': 'pool_mode = session', 'size = 20': 'size = 100' };
   const own = await startPooler(session);
-  const nodes = await Promise.all([serve(own.through), serve(own.through)]);
+  const nodes = await Promise.all([
+    serve((url) => own.through(url)),
+    serve((url) => own.through(url)),
+  ]);
   const [node] = nodes;
   const shop = await openShop(db);
   let load: Load | undefined;

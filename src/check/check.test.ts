@@ -10,16 +10,12 @@ import { makeCertificate, writeCertificate } from '../../test/kit/certificates.t
 import { createTestDatabase, type TestDatabase } from '../../test/kit/database.ts';
 import { testSecret } from '../../test/kit/environment.ts';
 import { isProof, sampleOf } from '../../test/kit/extent.ts';
-import {
-  type HttpProxy,
-  httpProxies,
-  isInstalled,
-  startProxy,
-} from '../../test/kit/http-proxies.ts';
+import { type HttpProxy, httpProxies, startProxy } from '../../test/kit/http-proxies.ts';
 import { freePort } from '../../test/kit/port.ts';
 import { type ServiceProcess, serveProcess, startProcess } from '../../test/kit/process.ts';
 import { runProgram, runTallybook, thisCheckout } from '../../test/kit/program.ts';
 import { proxyFaults, slow } from '../../test/kit/proxy-faults.ts';
+import { isInstalled } from '../../test/kit/samples.ts';
 import { copyOfService } from '../../test/kit/service-copy.ts';
 import { serviceFaults } from '../../test/kit/service-faults.ts';
 

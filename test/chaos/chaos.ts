@@ -21,6 +21,7 @@ import { type Attempt, isBound, now } from './history.ts';
 import { unleash } from './nemesis/nemesis.ts';
 import { Random } from './random.ts';
 import { Receivers } from './receivers.ts';
+import { plain, type Settings } from './settings.ts';
 
 /** Everything begun before the last fault must be answered within this, once all is mended. */
 export const livenessMs = 10_000;
@@ -31,7 +32,7 @@ const replaysEach = 150;
 export interface Outcome {
   readonly seed: number;
   readonly seconds: number;
-  readonly workers: number;
+  readonly settings: Settings;
   readonly requests: number;
   /** Different keys, and those that were done or refused for good. */
   readonly keys: number;
@@ -44,15 +45,18 @@ export interface Outcome {
   readonly met: Met;
 }
 
-/** @param workers how many processes of each node serve */
-export async function runChaos(seed: number, seconds: number, workers = 1): Promise<Outcome> {
-  const directory = await mkdtemp(join(tmpdir(), 'tallybook-history-'));
+export async function runChaos(
+  seed: number,
+  seconds: number,
+  settings: Settings = plain,
+): Promise<Outcome> {
   let clients: Clients | undefined;
   let receivers: Receivers | undefined;
   const environment = await ChaosEnvironment.make(
     (credential) => clients?.adopt(credential),
-    workers,
+    settings,
   );
+  const directory = await mkdtemp(join(tmpdir(), 'tallybook-history-'));
   try {
     receivers = await Receivers.start(environment, new Random(seed + 1));
     clients = Clients.start(environment, seed, directory);
@@ -75,7 +79,7 @@ export async function runChaos(seed: number, seconds: number, workers = 1): Prom
     return {
       seed,
       seconds,
-      workers,
+      settings,
       ...countsOf(attempts),
       drainedMs,
       recovery: recoveryOf(attempts, events),
@@ -103,7 +107,7 @@ export async function runChaos(seed: number, seconds: number, workers = 1): Prom
 
 /** @returns how long it took (ms) until everything begun was answered. */
 async function drain(environment: ChaosEnvironment, clients: Clients): Promise<number> {
-  await environment.database.ready();
+  await environment.database.whole();
   environment.note('mended');
   const since = now();
   await Promise.race([clients.drain(), sleep(6 * livenessMs, undefined, { ref: false })]);

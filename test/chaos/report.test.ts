@@ -5,12 +5,14 @@ import { expect, test } from 'vitest';
 import type { Outcome } from './chaos.ts';
 import { longRun, type Met, meanings } from './check/coverage.ts';
 import { isGood, missed, describe as words } from './report.ts';
+import { plain } from './settings.ts';
 
 const names = Object.keys(meanings) as (keyof Met)[];
 
 function outcome(members: Partial<Outcome> = {}, times = 1): Outcome {
   return {
-    ...{ seed: 1, seconds: 45, workers: 1, requests: 9, keys: 3, acknowledged: 3, drainedMs: 5 },
+    ...{ seed: 1, seconds: 45, settings: plain, requests: 9, keys: 3, acknowledged: 3 },
+    drainedMs: 5,
     recovery: { times: [4, 5_001], cutShort: 1 },
     faults: new Map([['database killed', 1]]),
     findings: [{ what: 'keys with two answers', faults: [] }],
@@ -24,6 +26,12 @@ test('a run that met everything and found nothing is good', () => {
   expect(missed(outcome())).toEqual([]);
   expect(isGood(outcome())).toBe(true);
   expect(words(outcome(), 'abc')).toMatch(/PASSED\nSEED=1 COMMIT=abc /);
+});
+
+test('a run is repeated with its settings', () => {
+  const settings = { workers: 2, pooler: true, failover: false };
+  const again = 'npm run chaos -- --seconds 45 --seed 1 --workers 2 --pooler\n';
+  expect(words(outcome({ settings }), 'abc')).toContain(again);
 });
 
 test('a fault that never struck makes a run prove too little', () => {

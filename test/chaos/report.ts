@@ -3,6 +3,7 @@
 import { livenessMs, type Outcome } from './chaos.ts';
 import { type Met, meanings, required } from './check/coverage.ts';
 import type { Recovery } from './check/recovery.ts';
+import { flagsOf } from './settings.ts';
 
 /** What is hoped for, though other faults go on meanwhile. */
 const recoveryMs = 5_000;
@@ -28,11 +29,10 @@ export function missed({ met, faults, seconds }: Outcome): string[] {
 
 /** What does the same run again. */
 export function repetition(
-  { seed, seconds, workers }: Pick<Outcome, 'seed' | 'seconds' | 'workers'>,
+  { seed, seconds, settings }: Pick<Outcome, 'seed' | 'seconds' | 'settings'>,
   commit: string,
 ) {
-  const more = workers === 1 ? '' : ` --workers ${workers}`;
-  const run = `npm run chaos -- --seconds ${seconds} --seed ${seed}${more}`;
+  const run = `npm run chaos -- --seconds ${seconds} --seed ${seed}${flagsOf(settings)}`;
   return `SEED=${seed} COMMIT=${commit} ${run}`;
 }
 

@@ -1,17 +1,22 @@
-// `npm run chaos -- --seconds N --seed S --workers W`: one run, and what came of it. Exit code 1
-// when something was found, or when the run has not met everything it must meet to prove anything.
+// `npm run chaos -- --seconds N --seed S`: one run, and what came of it. Exit code 1 when something
+// was found, or when the run has not met everything it must meet to prove anything.
 
 import { execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { runChaos } from './chaos.ts';
 import { describe, isGood, repetition } from './report.ts';
+import { refusalOf, type Settings } from './settings.ts';
 
-const usage = `Usage: npm run chaos -- [--seconds N] [--seed S] [--workers W]
+const usage = `Usage: npm run chaos -- [--seconds N] [--seed S] [settings]
 
   --seconds N  how long to break things, 10 to 86400 (default 600)
   --seed S     what to choose, 0 to 4294967295 (default: at random)
+
+Settings, which combine:
   --workers W  how many processes of each node serve, 1 to 8 (default 1)
+  --pooler     nodes reach the database through PgBouncer, which fails, too
+  --failover   the database has a synchronous standby, which takes over again and again
 `;
 
 function numberOf(name: string, text: string, least: number, most: number): number {
@@ -26,6 +31,8 @@ async function main(): Promise<void> {
       seconds: { type: 'string', default: '600' },
       seed: { type: 'string', default: String(randomInt(2 ** 32)) },
       workers: { type: 'string', default: '1' },
+      pooler: { type: 'boolean', default: false },
+      failover: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -36,9 +43,12 @@ async function main(): Promise<void> {
   const seconds = numberOf('seconds', values.seconds, 10, 86_400);
   const seed = numberOf('seed', values.seed, 0, 2 ** 32 - 1);
   const workers = numberOf('workers', values.workers, 1, 8);
+  const settings: Settings = { workers, pooler: values.pooler, failover: values.failover };
+  const refusal = refusalOf(settings);
+  if (refusal !== undefined) throw new Error(refusal);
   // Before anything can break: a run that ends in the middle can be repeated, too.
-  process.stdout.write(`${repetition({ seed, seconds, workers }, commit())}\n`);
-  const outcome = await runChaos(seed, seconds, workers);
+  process.stdout.write(`${repetition({ seed, seconds, settings }, commit())}\n`);
+  const outcome = await runChaos(seed, seconds, settings);
   process.stdout.write(describe(outcome, commit()));
   // At once: two of five runs ended their work, and then never the process (a loop inside of Node).
   process.exit(isGood(outcome) ? 0 : 1);

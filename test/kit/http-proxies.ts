@@ -1,31 +1,13 @@
 // The proxies that people put before the service, run with the samples of deploy/, and before a
 // service of a test. Where a program is not installed, its tests say so.
 
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { freePort } from './port.ts';
-import { thisCheckout } from './program.ts';
-
-/** Debian puts servers where other users' paths do not look. */
-const pathOfServers = `${process.env.PATH}:/usr/sbin`;
-export const inPath = { env: { PATH: pathOfServers }, encoding: 'utf8' } as const;
-
-export const isInstalled = (program: string): boolean =>
-  spawnSync('/bin/sh', ['-c', `command -v ${program}`], inPath).status === 0;
-
-export const sampleOf = (name: string): string =>
-  readFileSync(join(thisCheckout, 'deploy', name), 'utf8');
-
-/** Every replacement must find what it replaces: the test would try something else otherwise. */
-export function changed(text: string, changes: Readonly<Record<string, string>>): string {
-  return Object.entries(changes).reduce((before, [from, to]) => {
-    expect(before).toContain(from);
-    return before.replaceAll(from, to);
-  }, text);
-}
+import { changed, inPath, sampleOf } from './samples.ts';
 
 /** Where its files are, and those of its certificate. */
 export interface ProxyFolder {

@@ -14,6 +14,8 @@ const linesOfOne = 16;
 const deadlock = /\bERROR: {2}deadlock detected/;
 const crashed = /\bLOG: {2}database system was (interrupted|not properly shut down)/;
 const ready = /\bLOG: {2}database system is ready to accept connections/;
+/** A standby that was killed: what makes it a primary later is another matter. */
+const isStandby = /\bLOG: {2}entering standby mode/;
 
 export function factsOf(log: string): LogFacts {
   const deadlocks: string[] = [];
@@ -23,6 +25,7 @@ export function factsOf(log: string): LogFacts {
   for (const [at, line] of lines.entries()) {
     if (deadlock.test(line)) deadlocks.push(lines.slice(at, at + linesOfOne).join('\n'));
     if (crashed.test(line)) isRecovering = true;
+    if (isStandby.test(line)) isRecovering = false;
     if (!ready.test(line)) continue;
     if (isRecovering) recoveries += 1;
     isRecovering = false;

@@ -9,6 +9,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { factsOf } from '../check/server-log.ts';
 import { ChaosDatabase } from './database.ts';
+import { startLone } from './lone.ts';
 import { ToxicProxy } from './toxic-proxy.ts';
 
 let directory: string;
@@ -16,7 +17,7 @@ let database: ChaosDatabase;
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'tallybook-chaos-test-'));
-  database = await ChaosDatabase.start(join(directory, 'data'));
+  database = await ChaosDatabase.on(await startLone(directory));
 });
 afterAll(async () => {
   await database.stop();
@@ -80,6 +81,7 @@ test('a recovery that did not succeed is none', () => {
   expect(facts([ready, crashed, crashed])).toBe(0);
   expect(facts([ready, crashed, crashed, ready])).toBe(1);
   expect(facts([crashed, ready, ready])).toBe(1);
+  expect(facts([crashed, line('entering standby mode'), ready])).toBe(0);
 });
 
 test('a proxy has touched nothing until there was something to be touched', async () => {

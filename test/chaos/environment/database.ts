@@ -1,15 +1,15 @@
-// The PostgreSQL server of a run: the private one, kept alive by its own supervisor, and what a
-// nemesis needs to reach its processes.
+// The database of a run, and what a nemesis needs to reach the processes of its server: of the
+// primary, where there are two.
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import type { NetConnectOpts } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { migrate } from '../../../src/database/migrate.ts';
-import { layoutOf } from '../../../src/postgres/directory.ts';
-import { type PrivateServer, startPrivateServer } from '../../../src/postgres/server.ts';
-import { parentOf } from '../../kit/usage.ts';
+import { childrenOf } from '../../kit/usage.ts';
 import { factsOf, type LogFacts } from '../check/server-log.ts';
+import type { SmallDisk } from './small-disk.ts';
 
 /** A database that was killed replays its log first; its supervisor waits longer each time. */
 const backWithinMs = 120_000;
@@ -23,45 +23,68 @@ const busyBackends = `
 /** After a crash its connections end, sooner or later. */
 const crashShowsWithinMs = 2_000;
 
+/** To a database, as both roles. */
+export interface Urls {
+  /** As the owner of the schema, who may do everything here. */
+  readonly ownerUrl: string;
+  readonly serviceUrl: string;
+}
+
+/** Where to connect to for it: a port, or a socket in a folder. */
+export function addressOf(text: string): NetConnectOpts {
+  const { searchParams, hostname, port } = new URL(text);
+  const folder = searchParams.get('host');
+  return folder === null
+    ? { host: hostname, port: Number(port) }
+    : { path: `${folder}/.s.PGSQL.5432` };
+}
+
+/** The same database by another port of this machine. */
+export function throughPort(text: string, port: number): string {
+  const url = new URL(text);
+  url.searchParams.delete('host');
+  url.hostname = '127.0.0.1';
+  url.port = String(port);
+  return url.toString();
+}
+
+/** What runs the database: the URLs lead to the server itself, whatever stands before it. */
+export interface ChaosServer extends Urls {
+  /** What the service is to use. */
+  readonly entry: Urls;
+  /** Its first process. */
+  readonly postmaster: number;
+  readonly disk: SmallDisk;
+  /** Folders of what the servers have logged. */
+  readonly logs: readonly string[];
+  /** What its supervisor said. */
+  readonly said: readonly string[];
+  /** Whether nothing of it is missing. */
+  isWhole(): Promise<boolean>;
+  /** Its disks go away whatever else cannot be ended. */
+  stop(): Promise<void>;
+}
+
 export class ChaosDatabase {
-  readonly #server: PrivateServer;
-  readonly #directory: string;
+  readonly #server: ChaosServer;
   /** Kept open: who looks for a short moment cannot connect first. */
   #observer: Promise<pg.Client> | undefined;
   /** By file: the server keeps only the last few of them. */
   readonly #log = new Map<string, LogFacts>();
-  /** What its supervisor said. */
-  readonly #said: readonly string[];
 
-  private constructor(server: PrivateServer, directory: string, said: readonly string[]) {
+  private constructor(server: ChaosServer) {
     this.#server = server;
-    this.#directory = directory;
-    this.#said = said;
   }
 
-  static async start(directory: string): Promise<ChaosDatabase> {
-    const said: string[] = [];
-    const server = await startPrivateServer({
-      dataDirectory: directory,
-      stopWithParent: true,
-      settings: {
-        ...{ max_connections: '200', max_wal_size: '256MB' },
-        // A deadlock is told with the statements of both.
-        log_error_verbosity: 'default',
-      },
-      log: (event, message) => {
-        const { err } = event;
-        const more = err instanceof Error ? err.message : JSON.stringify(event);
-        said.push(`${new Date().toISOString()} ${message}: ${more}`);
-      },
-    });
+  /** With the schema; a server that cannot have it is stopped. */
+  static async on(server: ChaosServer): Promise<ChaosDatabase> {
     try {
       await migrate({ owner: server.ownerUrl, service: server.serviceUrl });
     } catch (error) {
       await server.stop();
       throw error;
     }
-    return new ChaosDatabase(server, directory, said);
+    return new ChaosDatabase(server);
   }
 
   get ownerUrl(): string {
@@ -70,6 +93,10 @@ export class ChaosDatabase {
 
   get serviceUrl(): string {
     return this.#server.serviceUrl;
+  }
+
+  get disk(): SmallDisk {
+    return this.#server.disk;
   }
 
   /**
@@ -139,29 +166,27 @@ export class ChaosDatabase {
   }
 
   #readLog(): void {
-    const directory = join(layoutOf(this.#directory).cluster, 'log');
-    for (const name of readdirSync(directory)) {
+    for (const file of this.#logFiles()) {
       try {
-        this.#log.set(name, factsOf(readFileSync(join(directory, name), 'utf8')));
+        this.#log.set(file, factsOf(readFileSync(file, 'utf8')));
       } catch {
         // Removed meanwhile, for its age: it was read before.
       }
     }
   }
 
+  #logFiles(): string[] {
+    const folders = this.#server.logs.filter((folder) => existsSync(folder));
+    return folders.flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)));
+  }
+
   get postmaster(): number {
-    const file = join(layoutOf(this.#directory).cluster, 'postmaster.pid');
-    return Number(readFileSync(file, 'utf8').split('\n')[0]);
+    return this.#server.postmaster;
   }
 
   /** The postmaster and all its children. */
   get processes(): number[] {
-    const { postmaster } = this;
-    const children = readdirSync('/proc')
-      .filter((name) => /^[0-9]+$/.test(name))
-      .map(Number)
-      .filter((pid) => parentOf(pid) === postmaster);
-    return [postmaster, ...children];
+    return [this.postmaster, ...childrenOf(this.postmaster)];
   }
 
   /** Resolves when it answers. A connection to a server that is dying may be made, and then die. */
@@ -178,14 +203,23 @@ export class ChaosDatabase {
     this.#readLog();
   }
 
+  /** Resolves when it answers and nothing of it is missing. */
+  async whole(): Promise<void> {
+    const deadline = Date.now() + backWithinMs;
+    await this.ready();
+    while (!(await this.#server.isWhole())) {
+      if (Date.now() > deadline) throw new Error(this.#absence());
+      await sleep(50);
+    }
+  }
+
   /** Why it did not come back, as far as its supervisor and its own log know. */
   #absence(): string {
-    const directory = join(layoutOf(this.#directory).cluster, 'log');
-    const newest = readdirSync(directory).sort().at(-1) ?? '';
-    const lines = readFileSync(join(directory, newest), 'utf8').trimEnd().split('\n');
+    const newest = this.#logFiles().sort().at(-1);
+    const lines = newest === undefined ? [] : readFileSync(newest, 'utf8').trimEnd().split('\n');
     return [
       `the database was not back after ${backWithinMs} ms; its supervisor and its log said:`,
-      ...this.#said.slice(-20),
+      ...this.#server.said.slice(-20),
       ...lines.slice(-20),
     ].join('\n');
   }

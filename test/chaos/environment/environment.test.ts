@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { plain } from '../settings.ts';
 import { ChaosEnvironment } from './environment.ts';
 
 let directory: string;
@@ -21,7 +22,7 @@ afterAll(() => {
 test.runIf(process.getuid?.() === 0)(
   'a disk that is too small is unmounted and removed',
   async () => {
-    await expect(ChaosEnvironment.make(() => undefined, 1, 4 * 2 ** 20)).rejects.toThrow();
+    await expect(ChaosEnvironment.make(() => undefined, plain, 4 * 2 ** 20)).rejects.toThrow();
     expect(readFileSync('/proc/mounts', 'utf8')).not.toContain(directory);
     expect(readdirSync(directory)).toEqual([]);
   },

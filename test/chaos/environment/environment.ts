@@ -1,5 +1,5 @@
-// Everything a run is made of: a database, two nodes behind their proxies, a shop and its
-// neighbour, the operator, and the list of what was done to them.
+// Everything a run is made of: a database with what stands before it, two nodes behind their
+// proxies, a shop and its neighbour, the operator, and the list of what was done to them.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,10 +7,13 @@ import { join } from 'node:path';
 import { limits } from '../../../src/core/limits.ts';
 import { Given } from '../../kit/given.ts';
 import { type Event, now, type SeenRecord } from '../history.ts';
+import type { Settings } from '../settings.ts';
 import { ChaosDatabase } from './database.ts';
+import { startLone } from './lone.ts';
 import { ServiceNode } from './node.ts';
 import { type Credential, Operator } from './operator.ts';
-import { SmallDisk } from './small-disk.ts';
+import { ChaosPair } from './pair.ts';
+import { ChaosPooler } from './pooler.ts';
 
 const productCount = 6;
 const crateCount = 2;
@@ -36,22 +39,25 @@ export interface ChaosRecords {
 }
 
 interface Parts {
-  readonly disk: SmallDisk;
+  readonly settings: Settings;
   readonly database: ChaosDatabase;
+  readonly pair: ChaosPair | undefined;
+  readonly pooler: ChaosPooler | undefined;
   readonly nodes: readonly ServiceNode[];
   readonly shop: ChaosRecords;
   readonly operator: Operator;
-  readonly workers: number;
 }
 
 export class ChaosEnvironment {
+  readonly settings: Settings;
   readonly database: ChaosDatabase;
+  /** What runs the database, where a standby takes over. */
+  readonly pair: ChaosPair | undefined;
+  /** Between the nodes and the database, where there is one. */
+  readonly pooler: ChaosPooler | undefined;
   readonly nodes: readonly ServiceNode[];
   readonly shop: ChaosRecords;
   readonly operator: Operator;
-  readonly disk: SmallDisk;
-  /** How many processes of each node serve. */
-  readonly workers: number;
   readonly events: Event[] = [];
   /** What must not happen, seen while it did. */
   readonly faults: string[] = [];
@@ -60,43 +66,47 @@ export class ChaosEnvironment {
   readonly #directory: string;
 
   private constructor(directory: string, parts: Parts) {
-    this.workers = parts.workers;
     this.#directory = directory;
-    this.disk = parts.disk;
+    this.settings = parts.settings;
     this.database = parts.database;
+    this.pair = parts.pair;
+    this.pooler = parts.pooler;
     this.nodes = parts.nodes;
     this.shop = parts.shop;
     this.operator = parts.operator;
   }
 
   /**
-   * @param workers how many processes of each node serve.
    * @param diskSize in bytes.
    * @throws what went wrong, when nothing of it is left.
    */
   static async make(
     tell: (credential: Credential) => void,
-    workers = 1,
+    settings: Settings,
     diskSize?: number,
   ): Promise<ChaosEnvironment> {
     const directory = await mkdtemp(join(tmpdir(), 'tallybook-chaos-'));
-    const disk = SmallDisk.make(join(directory, 'disk'), diskSize);
     let database: ChaosDatabase | undefined;
+    let pooler: ChaosPooler | undefined;
     let nodes: readonly ServiceNode[] = [];
     try {
-      const started = await ChaosDatabase.start(disk.directory);
-      database = started;
-      nodes = [0, 1].map((number) => new ServiceNode(number, started, workers));
+      const pair = settings.failover ? await ChaosPair.start(directory) : undefined;
+      const server = pair ?? (await startLone(directory, diskSize));
+      database = await ChaosDatabase.on(server);
+      pooler = settings.pooler ? await ChaosPooler.before(server.entry) : undefined;
+      const entry = pooler ?? server.entry;
+      nodes = [0, 1].map((number) => new ServiceNode(number, entry, settings.workers));
       const shop = await createRecords(database);
       // Both have started or failed before anything is taken from them.
       const starts = await Promise.allSettled(nodes.map((node) => node.open()));
       for (const start of starts) if (start.status === 'rejected') throw start.reason;
       const shaken = shop.credentials.find(({ name }) => name === 'shaken');
       if (shaken === undefined) throw new Error('nobody to shake');
-      const operator = new Operator(database, shaken, tell);
-      return new ChaosEnvironment(directory, { disk, database, nodes, shop, operator, workers });
+      const operator = new Operator(entry, shaken, tell);
+      const parts = { settings, database, pair, pooler, nodes, shop, operator };
+      return new ChaosEnvironment(directory, parts);
     } catch (error) {
-      await release(directory, { disk, database, nodes });
+      await release(directory, { database, pooler, nodes });
       throw error;
     }
   }
@@ -118,7 +128,8 @@ export class ChaosEnvironment {
       }),
     );
     process.kill(this.database.postmaster, 'SIGINT');
-    await this.database.ready();
+    await this.pooler?.restart('SIGTERM');
+    await this.database.whole();
     await Promise.all(this.nodes.map((node) => node.start()));
     this.note('restarted');
   }
@@ -129,20 +140,20 @@ export class ChaosEnvironment {
   }
 }
 
-/** The disk goes away whatever else cannot be ended. */
+/** The database is stopped, and its disks go away, whatever else cannot be ended. */
 async function release(
   directory: string,
   {
-    disk,
     database,
+    pooler,
     nodes,
-  }: Pick<Parts, 'disk' | 'nodes'> & { database?: ChaosDatabase | undefined },
+  }: Pick<Parts, 'nodes' | 'pooler'> & { readonly database: ChaosDatabase | undefined },
 ): Promise<void> {
   try {
     await Promise.all(nodes.map((node) => node.close()));
-    await database?.stop();
+    await pooler?.stop();
   } finally {
-    disk.unmount();
+    await database?.stop();
     await rm(directory, { recursive: true, force: true });
   }
 }

@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ServiceProcess, serveProcess } from '../../kit/process.ts';
 import { workersOf } from '../../kit/workers.ts';
-import type { ChaosDatabase } from './database.ts';
+import { addressOf, throughPort, type Urls } from './database.ts';
 import { ToxicProxy } from './toxic-proxy.ts';
 
 /** Its database may be down, and come back later each time. */
@@ -16,23 +16,25 @@ export class ServiceNode {
   readonly front: ToxicProxy;
   /** Between the service and the database. */
   readonly back: ToxicProxy;
-  readonly #database: ChaosDatabase;
+  readonly #entry: Urls;
   readonly #workers: number;
   #process: ServiceProcess | undefined;
   /** Processes that ended although nobody ended them, with their last words. */
   readonly deaths: string[] = [];
 
-  /** @param workers how many processes it has that serve */
-  constructor(number: number, database: ChaosDatabase, workers = 1) {
+  /**
+   * @param entry to the database
+   * @param workers how many processes it has that serve
+   */
+  constructor(number: number, entry: Urls, workers: number) {
     this.number = number;
     this.#workers = workers;
-    this.#database = database;
+    this.#entry = entry;
     this.front = new ToxicProxy(() => {
       const api = this.#process?.api;
       return api && { host: '127.0.0.1', port: Number(new URL(api.origin).port) };
     });
-    const directory = new URL(database.serviceUrl).searchParams.get('host');
-    this.back = new ToxicProxy(() => ({ path: `${directory}/.s.PGSQL.5432` }));
+    this.back = new ToxicProxy(() => addressOf(entry.serviceUrl));
   }
 
   async open(): Promise<void> {
@@ -96,13 +98,10 @@ export class ServiceNode {
   }
 
   async #serve(): Promise<ServiceProcess> {
-    const url = new URL(this.#database.serviceUrl);
-    url.searchParams.delete('host');
-    url.hostname = '127.0.0.1';
-    url.port = String(this.back.port);
+    const url = new URL(throughPort(this.#entry.serviceUrl, this.back.port));
     url.searchParams.set('application_name', this.name);
     const started = await serveProcess(['--database-url', url.toString()], {
-      TALLYBOOK_MIGRATE_URL: this.#database.ownerUrl,
+      TALLYBOOK_MIGRATE_URL: this.#entry.ownerUrl,
       TALLYBOOK_SECRET: 'a secret for runs of chaos, of no value',
       TALLYBOOK_WEBHOOK_ALLOW: '127.0.0.1',
       TALLYBOOK_LOG_LEVEL: 'fatal',

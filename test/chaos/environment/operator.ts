@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type Ban, type CredentialName, now } from '../history.ts';
-import type { ChaosDatabase } from './database.ts';
+import type { Urls } from './database.ts';
 
 const program = fileURLToPath(new URL('../../../bin/tallybook.js', import.meta.url));
 const triesMax = 40;
@@ -20,13 +20,13 @@ export interface Credential {
 }
 
 export class Operator {
-  readonly #database: ChaosDatabase;
+  readonly #entry: Urls;
   readonly #tell: (credential: Credential) => void;
   readonly bans: Ban[] = [];
   #shaken: Credential;
 
-  constructor(database: ChaosDatabase, shaken: Credential, tell: (credential: Credential) => void) {
-    this.#database = database;
+  constructor(entry: Urls, shaken: Credential, tell: (credential: Credential) => void) {
+    this.#entry = entry;
     this.#shaken = shaken;
     this.#tell = tell;
   }
@@ -82,8 +82,8 @@ export class Operator {
   /** Again until it succeeds: setting rights twice is setting them, and so is a second token. */
   async #run(noun: string, verb: string, ...flags: string[]): Promise<Record<string, unknown>> {
     const args = [noun, verb, this.#shaken.id, ...flags, '--json'];
-    const url = ['--database-url', this.#database.serviceUrl];
-    const env = { PATH: process.env.PATH ?? '', TALLYBOOK_MIGRATE_URL: this.#database.ownerUrl };
+    const url = ['--database-url', this.#entry.serviceUrl];
+    const env = { PATH: process.env.PATH ?? '', TALLYBOOK_MIGRATE_URL: this.#entry.ownerUrl };
     for (let tries = 1; ; tries += 1) {
       try {
         const run = promisify(execFile);

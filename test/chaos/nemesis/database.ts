@@ -38,8 +38,9 @@ export const databaseFaults: readonly Fault[] = [
   {
     name: 'backends terminated',
     async strike({ database }) {
+      // One that waits for a standby must not be: its commit would be seen without being there.
       const ended = await database.query(`select pg_terminate_backend(pid) from pg_stat_activity
-        where usename = 'tallybook_service'`);
+        where usename = 'tallybook_service' and wait_event is distinct from 'SyncRep'`);
       return ended.length > 0;
     },
   },
@@ -85,7 +86,7 @@ export async function crash(
 }
 
 /** One that was stopped inside a transaction, if one can be had. */
-async function stoppedBackend(
+export async function stoppedBackend(
   { database }: ChaosEnvironment,
   random: Random,
 ): Promise<number | undefined> {

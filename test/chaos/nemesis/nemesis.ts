@@ -1,14 +1,17 @@
-// What goes wrong, and when: four lanes of faults at a time, of the service's processes, the
-// database, networks and rights. Each fault heals what it broke. A lane plays all its faults in
-// random order before it plays one again. When time is up it plays what has not struck yet, so
-// that a short run on a slow machine meets them all, but not without end.
+// What goes wrong, and when: lanes of faults at a time, of the service's processes, the database,
+// networks and rights, and of workers and a pooler where there are any. Each fault heals what it
+// broke. A lane plays all its faults in random order before it plays one again. When time is up it
+// plays what has not struck yet, so that a short run on a slow machine meets them all, but not
+// without end.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChaosEnvironment } from '../environment/environment.ts';
 import { now } from '../history.ts';
 import type { Random } from '../random.ts';
 import { databaseFaults } from './database.ts';
+import { failoverFaults } from './failover.ts';
 import { networkFaults } from './network.ts';
+import { poolerFaults } from './pooler.ts';
 import { rightsFaults } from './rights.ts';
 import { serviceFaults, workerFaults } from './service.ts';
 import { storageFaults } from './storage.ts';
@@ -32,6 +35,7 @@ const rests = {
   network: { low: 150, high: 900 },
   rights: { low: 1_000, high: 4_000 },
   workers: { low: 500, high: 3_000 },
+  pooler: { low: 500, high: 3_000 },
 } as const;
 
 /** So much longer does a lane go on for what has not struck yet. */
@@ -49,10 +53,20 @@ export async function unleash(
   const counts = new Map<string, number>();
   const lanes = [
     { rest: rests.service, faults: serviceFaults },
-    { rest: rests.database, faults: [...databaseFaults, ...storageFaults(environment.disk)] },
-    { rest: rests.network, faults: networkFaults },
+    {
+      rest: rests.database,
+      faults: [
+        ...databaseFaults,
+        ...storageFaults(environment.database.disk),
+        ...(environment.pair === undefined ? [] : failoverFaults(environment.pair)),
+      ],
+    },
+    { rest: rests.network, faults: networkFaults(environment) },
     { rest: rests.rights, faults: rightsFaults },
-    ...(environment.workers > 1 ? [{ rest: rests.workers, faults: workerFaults }] : []),
+    ...(environment.settings.workers > 1 ? [{ rest: rests.workers, faults: workerFaults }] : []),
+    ...(environment.pooler === undefined
+      ? []
+      : [{ rest: rests.pooler, faults: poolerFaults(environment.pooler) }]),
   ];
   for (const { name } of lanes.flatMap(({ faults }) => faults)) counts.set(name, 0);
   await Promise.all(lanes.map((lane) => play(environment, random, { ...lane, deadline, counts })));

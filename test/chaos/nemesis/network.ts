@@ -1,13 +1,11 @@
-// Faults of networks, between clients and service and between service and database.
+// Faults of networks, between clients and service, between service and database, and between a
+// pooler and what is behind it.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChaosEnvironment } from '../environment/environment.ts';
-import type { ServiceNode } from '../environment/node.ts';
-import type { Toxic } from '../environment/toxic-proxy.ts';
+import type { Toxic, ToxicProxy } from '../environment/toxic-proxy.ts';
 import type { Random } from '../random.ts';
 import type { Fault } from './nemesis.ts';
-
-const sides = ['front', 'back'] as const;
 
 const toxics: Readonly<Record<string, (random: Random) => Toxic>> = {
   latency: (random) => ({ kind: 'latency', ms: random.between(20, 300) }),
@@ -21,34 +19,45 @@ const toxics: Readonly<Record<string, (random: Random) => Toxic>> = {
   }),
 };
 
-const names = { front: 'clients', back: 'database' } as const;
+export function networkFaults({ nodes, pooler }: ChaosEnvironment): Fault[] {
+  return [
+    ...faultsBefore(
+      'clients',
+      nodes.map(({ front }) => front),
+    ),
+    ...faultsBefore(
+      'database',
+      nodes.map(({ back }) => back),
+    ),
+    ...(pooler === undefined ? [] : faultsBefore('database behind the pooler', [pooler.behind])),
+  ];
+}
 
-export const networkFaults: readonly Fault[] = sides.flatMap((side) => [
-  {
-    name: `connections to ${names[side]} reset`,
-    async strike({ nodes }: ChaosEnvironment, random: Random) {
-      const times = 1 + random.below(5);
-      const before = touched(nodes, side);
-      for (let n = 0; n < times; n += 1) {
-        random.pick(nodes)[side].reset();
-        await sleep(random.between(5, 200));
-      }
-      return touched(nodes, side) > before;
+function faultsBefore(name: string, proxies: readonly ToxicProxy[]): Fault[] {
+  const touched = () => proxies.reduce((sum, proxy) => sum + proxy.touched, 0);
+  return [
+    {
+      name: `connections to ${name} reset`,
+      async strike(_, random) {
+        const times = 1 + random.below(5);
+        const before = touched();
+        for (let n = 0; n < times; n += 1) {
+          random.pick(proxies).reset();
+          await sleep(random.between(5, 200));
+        }
+        return touched() > before;
+      },
     },
-  },
-  ...Object.entries(toxics).map(([kind, make]) => ({
-    name: `${kind} before ${names[side]}`,
-    async strike({ nodes }: ChaosEnvironment, random: Random) {
-      const proxy = random.pick(nodes)[side];
-      const before = touched(nodes, side);
-      proxy.toxic = make(random);
-      await sleep(random.between(200, 1_500));
-      proxy.toxic = undefined;
-      return touched(nodes, side) > before;
-    },
-  })),
-]);
-
-function touched(nodes: readonly ServiceNode[], side: (typeof sides)[number]): number {
-  return nodes.reduce((sum, node) => sum + node[side].touched, 0);
+    ...Object.entries(toxics).map(([kind, make]) => ({
+      name: `${kind} before ${name}`,
+      async strike(_: ChaosEnvironment, random: Random) {
+        const proxy = random.pick(proxies);
+        const before = touched();
+        proxy.toxic = make(random);
+        await sleep(random.between(200, 1_500));
+        proxy.toxic = undefined;
+        return touched() > before;
+      },
+    })),
+  ];
 }

@@ -63,12 +63,13 @@ async function status(url: string, headers: Record<string, string>): Promise<num
 /** PostgreSQL may refuse, or panic and be started again and again until there is room. */
 async function fill(environment: ChaosEnvironment, random: Random): Promise<boolean> {
   let isFull = false;
+  const { disk } = environment.database;
   await crash(environment, async () => {
     try {
-      isFull = environment.disk.fill();
+      isFull = disk.fill();
       await sleep(random.between(500, 2_500));
     } finally {
-      environment.disk.free();
+      disk.free();
     }
     return false;
   });

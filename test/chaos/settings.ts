@@ -1,0 +1,34 @@
+// What a run is made of beside two nodes and a database: workers, a pooler, a standby.
+
+import { missingForReplication } from '../kit/replication.ts';
+import { isInstalled } from '../kit/samples.ts';
+
+export interface Settings {
+  /** How many processes of each node serve. */
+  readonly workers: number;
+  /** Nodes reach PostgreSQL through PgBouncer. */
+  readonly pooler: boolean;
+  /** The server has a synchronous standby, which takes over when it is killed. */
+  readonly failover: boolean;
+}
+
+export const plain: Settings = { workers: 1, pooler: false, failover: false };
+
+/** As the command line has them; nothing for the plain ones. */
+export function flagsOf({ workers, pooler, failover }: Settings): string {
+  const flags = [
+    ...(workers === 1 ? [] : [`--workers ${workers}`]),
+    ...(pooler ? ['--pooler'] : []),
+    ...(failover ? ['--failover'] : []),
+  ];
+  return flags.map((flag) => ` ${flag}`).join('');
+}
+
+/** Why these cannot be run here; undefined when they can. */
+export function refusalOf({ pooler, failover }: Settings): string | undefined {
+  if (pooler && !isInstalled('pgbouncer')) {
+    return '--pooler needs pgbouncer, which is not installed';
+  }
+  const missing = failover ? missingForReplication() : undefined;
+  return missing === undefined ? undefined : `--failover cannot be run: ${missing}`;
+}
