@@ -15,6 +15,7 @@ import {
   type Statement,
   type Writer,
 } from '../core/statement.ts';
+import { Client } from './client.ts';
 import { databaseFailure, isSilence } from './failure.ts';
 import { FairReads } from './fair-reads.ts';
 import {
@@ -175,6 +176,7 @@ function poolOf(
   health: ConnectionHealth,
 ): pg.Pool {
   const config = {
+    Client,
     connectionString: url,
     max,
     pipeline: true,

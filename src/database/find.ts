@@ -5,9 +5,10 @@
 
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { limits } from '../core/limits.ts';
 import { systemMessage } from '../core/system-failure.ts';
+import { Client } from './client.ts';
 import { lookAtServer, Primary, type Seen } from './primary.ts';
 
 /** A database as one role finds it. */
@@ -142,13 +143,13 @@ async function isLockFree(client: pg.Client, key: string): Promise<boolean> {
 async function isRefusedRole(error: Error, owner: pg.Client, service: Address): Promise<undefined> {
   // Class 28: the role is not there or may not connect. PostgreSQL does not say which of the two.
   if (!codeOf(error.cause).startsWith('28')) throw error;
-  const { user } = new pg.Client({ connectionString: service.url });
+  const { user } = new Client({ connectionString: service.url });
   const { rowCount } = await owner.query('select from pg_roles where rolname = $1', [user]);
   if (rowCount !== 0) throw error;
 }
 
 function placeOf({ url }: Address): string {
-  const { host, port, database } = new pg.Client({ connectionString: url });
+  const { host, port, database } = new Client({ connectionString: url });
   return `${database} on ${host}:${port}`;
 }
 
@@ -171,7 +172,7 @@ async function withClient<Seen>(
   { url, setting }: Address,
   see: (client: pg.Client) => Promise<Seen>,
 ): Promise<Seen> {
-  const client = new pg.Client({
+  const client = new Client({
     connectionString: url,
     application_name: 'tallybook',
     ...patienceOfLooks,

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Statement } from '../core/statement.ts';
+import { Client } from './client.ts';
 import { codeOf, patienceOfWork } from './find.ts';
 import { type Migration, readMigrations } from './migrations.ts';
 import { ensureServiceRole, grantRights } from './role.ts';
@@ -72,7 +73,7 @@ async function asOwner<Result>(
   { owner, schema = 'public' }: Pick<MigrateOptions, 'owner' | 'schema'>,
   work: (client: pg.Client, begin: string) => Promise<Result>,
 ): Promise<Result> {
-  const client = new pg.Client({
+  const client = new Client({
     connectionString: owner,
     application_name: 'tallybook',
     ...patienceOfWork,

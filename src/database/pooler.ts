@@ -3,8 +3,9 @@
 // begins with its own settings, and statements have names only where the pooler keeps them apart.
 
 import { randomBytes } from 'node:crypto';
-import pg from 'pg';
+import type pg from 'pg';
 import { commit, planAnew, type Statement } from '../core/statement.ts';
+import { Client } from './client.ts';
 import { codeOf, patienceOfLooks } from './find.ts';
 import { settings } from './role.ts';
 
@@ -154,7 +155,7 @@ const rounds = 10;
  */
 export async function findPooling(url: string): Promise<Pooling> {
   const form = { connectionString: url, application_name: 'tallybook', ...patienceOfLooks };
-  const clients = [new pg.Client(form), new pg.Client(form)];
+  const clients = [new Client(form), new Client(form)];
   for (const client of clients) client.on('error', () => undefined);
   try {
     for (const client of clients) await client.connect();

@@ -2,9 +2,10 @@
 // the ledger but never change or remove what it holds. Its time-outs are set on the role, so that
 // no connection can be without them.
 
-import pg from 'pg';
+import type pg from 'pg';
 import { limits } from '../core/limits.ts';
 import { resources } from '../resources.ts';
+import { Client } from './client.ts';
 
 /** What each session and, behind a pooler, each transaction of the service begins with. */
 export const settings: Readonly<Record<string, string>> = {
@@ -75,7 +76,7 @@ export async function ensureServiceRole(
   serviceUrl: string,
   begin: string,
 ): Promise<boolean> {
-  const service = new pg.Client({ connectionString: serviceUrl });
+  const service = new Client({ connectionString: serviceUrl });
   return alone(owner, begin, async () => {
     const found = await findRole(owner, service);
     if (!found.exists) await createRole(owner, service, found);
@@ -100,7 +101,7 @@ export async function grantRights(
   serviceUrl: string,
   begin: string,
 ): Promise<void> {
-  const { user = '' } = new pg.Client({ connectionString: serviceUrl });
+  const { user = '' } = new Client({ connectionString: serviceUrl });
   const statements = rights.replaceAll('%ROLE%', owner.escapeIdentifier(user));
   await alone(owner, begin, () => owner.query(statements));
 }

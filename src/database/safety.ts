@@ -2,8 +2,9 @@
 // anything is changed in it, those of the service's role after the migrations have set them. A
 // refusal names every fault, where the setting comes from, and what mends it.
 
-import pg from 'pg';
+import type pg from 'pg';
 import { limits } from '../core/limits.ts';
+import { Client } from './client.ts';
 import type { Database } from './connect.ts';
 import { patienceOfLooks } from './find.ts';
 import { greetedBy } from './pooler.ts';
@@ -67,7 +68,7 @@ interface Found {
 
 /** @throws Error naming every fault of the server and of the role. Call it before any change. */
 export async function assertDurable(ownerUrl: string, serviceUrl = ownerUrl): Promise<void> {
-  const { user: role } = new pg.Client({ connectionString: serviceUrl });
+  const { user: role } = new Client({ connectionString: serviceUrl });
   await judge(ownerUrl, async (client, found) => [
     ...(await serverFaults(client, found)),
     ...(await rightsFaults(client, role)),
@@ -160,7 +161,7 @@ async function judge(
 }
 
 async function look<Seen>(url: string, see: (client: pg.Client) => Promise<Seen>): Promise<Seen> {
-  const client = new pg.Client({
+  const client = new Client({
     connectionString: url,
     application_name: 'tallybook',
     ...patienceOfLooks,

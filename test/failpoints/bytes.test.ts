@@ -23,20 +23,28 @@ afterAll(() => environment.stop());
 
 const sides: readonly Side[] = ['toDatabase', 'toService'];
 
+interface Cut {
+  readonly side: Side;
+  readonly bytes: number;
+  /** A pooler says so, behind half a message. */
+  readonly isTold?: boolean;
+}
+
 interface Sent {
   readonly write: Write;
   readonly answer: Answer;
   readonly cut: ExchangeProxy['cutIn'];
 }
 
-async function send(node: FaultyNode, side: Side, bytes: number, kind = adjustment): Promise<Sent> {
+async function send(node: FaultyNode, cut: Cut, kind = adjustment): Promise<Sent> {
   const write = await environment.newWrite(kind);
   node.proxy.reset();
-  node.proxy.cutAfter = { side, bytes };
+  node.proxy.cutAfter = cut;
+  node.proxy.isTold = cut.isTold === true;
   const answer = await environment.send(node.api, write);
-  const cut = node.proxy.cutIn;
+  const { cutIn } = node.proxy;
   node.proxy.reset();
-  return { write, answer, cut };
+  return { write, answer, cut: cutIn };
 }
 
 /** How many bytes one write takes. */
@@ -59,34 +67,41 @@ function isLost({ answer, cut }: Sent, side: Side, kind: Kind): boolean {
   return isOpen || (kind.before.includes(cut?.exchange ?? '') && !isAnswered);
 }
 
+/** Of a write of this kind, at a node of its own. */
+async function cutEverywhere(side: Side, kind: Kind, isTold = false): Promise<void> {
+  const node = await environment.node();
+  // Twice: the first one opens the connections.
+  await bytesOf(node, side, kind);
+  const last = await bytesOf(node, side, kind);
+  for (const bytes of numbersTo(last, kind === adjustment ? 8 : 3)) {
+    const expected = (sent: Sent) => (isLost(sent, side, kind) ? away : `${kind.status}`);
+    const sent = await unlessBusy(expected, () => send(node, { side, bytes, isTold }, kind));
+    const { write, answer, cut } = sent;
+    const what = `${bytes} of ${last} bytes ${side}, in ${cut?.exchange}`;
+    expect([what, summaryOf(answer)]).toEqual([what, expected(sent)]);
+    const none = { done: 0, operations: 0 };
+    if (isLost(sent, side, kind))
+      expect([what, await environment.effects(write)]).toEqual([what, none]);
+    else expect([what, isReplay(answer)]).toEqual([what, false]);
+    await environment.mustSettle(write, what, answer);
+    // The connections are whole again for the next one.
+    await bytesOf(node, side, kind);
+  }
+  await node.stop();
+}
+
+test.concurrent(
+  `at any byte, and told behind half a message, as by a pooler: 503 or done (${extentName})`,
+  { timeout },
+  () => cutEverywhere('toService', adjustment, true),
+);
+
 describe.each(sides)(`a connection cut %s (${extentName})`, (side) => {
   // At the same time: each has a node of its own, and most of it is waiting.
   test.concurrent.each(kinds)(
     'at any byte of $name: what was only read is 503, what was begun is done',
-    {
-      timeout,
-    },
-    async (kind) => {
-      const node = await environment.node();
-      // Twice: the first one opens the connections.
-      await bytesOf(node, side, kind);
-      const last = await bytesOf(node, side, kind);
-      for (const bytes of numbersTo(last, kind === adjustment ? 8 : 3)) {
-        const expected = (sent: Sent) => (isLost(sent, side, kind) ? away : `${kind.status}`);
-        const sent = await unlessBusy(expected, () => send(node, side, bytes, kind));
-        const { write, answer, cut } = sent;
-        const what = `${bytes} of ${last} bytes ${side}, in ${cut?.exchange}`;
-        expect([what, summaryOf(answer)]).toEqual([what, expected(sent)]);
-        const none = { done: 0, operations: 0 };
-        if (isLost(sent, side, kind))
-          expect([what, await environment.effects(write)]).toEqual([what, none]);
-        else expect([what, isReplay(answer)]).toEqual([what, false]);
-        await environment.mustSettle(write, what, answer);
-        // The connections are whole again for the next one.
-        await bytesOf(node, side, kind);
-      }
-      await node.stop();
-    },
+    { timeout },
+    (kind) => cutEverywhere(side, kind),
   );
 
   test.concurrent('at any byte of a write that opens its connections: 503 or done', {
@@ -101,7 +116,7 @@ describe.each(sides)(`a connection cut %s (${extentName})`, (side) => {
       const sent = await unlessBusy(expected, async () => {
         const node = await environment.node();
         try {
-          return await send(node, side, bytes);
+          return await send(node, { side, bytes });
         } finally {
           await node.stop();
         }

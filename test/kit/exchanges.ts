@@ -44,6 +44,8 @@ export class ExchangeProxy extends Relay {
   readonly passed = { toDatabase: 0, toService: 0 };
   /** After so many bytes the connection that has passed them is cut, once. */
   cutAfter: { readonly side: Side; readonly bytes: number } | undefined;
+  /** Whether the service is told behind half a message, as by a pooler that lost its server. */
+  isTold = false;
   /** Where it was cut: the exchange whose bytes were the last, and whether all of them passed. */
   cutIn: { readonly exchange: string; readonly isWhole: boolean } | undefined;
 
@@ -85,6 +87,7 @@ export class ExchangeProxy extends Relay {
     this.onExchange = () => undefined;
     this.cutAfter = undefined;
     this.cutIn = undefined;
+    this.isTold = false;
   }
 }
 
@@ -243,7 +246,8 @@ class Bridge {
     }
     this.#isDeafToService = true;
     this.#isDeafToServer = true;
-    this.#client.end(bytes.subarray(0, allowance));
+    const lastWords = this.#proxy.isTold ? fatal('08P01') : Buffer.alloc(0);
+    this.#client.end(Buffer.concat([bytes.subarray(0, allowance), lastWords]));
     this.#database.end();
   }
 }

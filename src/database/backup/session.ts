@@ -2,7 +2,8 @@
 // its role has. It writes and reads values in the same form on every server. It ends at once when
 // the command is interrupted, so that the private server can stop.
 
-import pg from 'pg';
+import type pg from 'pg';
+import { Client } from '../client.ts';
 import { patienceOfWork } from '../find.ts';
 
 /** For each transaction, because a pooler may be before the server. */
@@ -30,7 +31,7 @@ export async function withSession<Result>(
   work: (client: pg.Client) => Promise<Result>,
 ): Promise<Result> {
   signal?.throwIfAborted();
-  const client = new pg.Client({
+  const client = new Client({
     connectionString: url,
     application_name: 'tallybook',
     ...patienceOfWork,
