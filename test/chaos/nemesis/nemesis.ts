@@ -35,7 +35,8 @@ const rests = {
   network: { low: 150, high: 900 },
   rights: { low: 1_000, high: 4_000 },
   workers: { low: 500, high: 3_000 },
-  pooler: { low: 500, high: 3_000 },
+  // Each costs all nodes all of their connections.
+  pooler: { low: 2_000, high: 6_000 },
 } as const;
 
 /** So much longer does a lane go on for what has not struck yet. */
