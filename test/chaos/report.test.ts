@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { Outcome } from './chaos.ts';
 import { longRun, type Met, meanings } from './check/coverage.ts';
 import { isGood, missed, describe as words } from './report.ts';
-import { plain } from './settings.ts';
+import { plain, refusalOf } from './settings.ts';
 
 const names = Object.keys(meanings) as (keyof Met)[];
 
@@ -32,6 +32,12 @@ test('a run is repeated with its settings', () => {
   const settings = { workers: 2, pooler: true, failover: false };
   const again = 'npm run chaos -- --seconds 45 --seed 1 --workers 2 --pooler\n';
   expect(words(outcome({ settings }), 'abc')).toContain(again);
+});
+
+test('a pooler before a server with a standby is refused with the reason', () => {
+  const both = { workers: 2, pooler: true, failover: true };
+  expect(refusalOf(both)).toMatch(/^--pooler and --failover do not combine: .* does not confirm/);
+  expect(refusalOf(plain)).toBeUndefined();
 });
 
 test('a fault that never struck makes a run prove too little', () => {

@@ -13,7 +13,7 @@ const usage = `Usage: npm run chaos -- [--seconds N] [--seed S] [settings]
   --seconds N  how long to break things, 10 to 86400 (default 600)
   --seed S     what to choose, 0 to 4294967295 (default: at random)
 
-Settings, which combine:
+Settings; --workers combines with either of the others:
   --workers W  how many processes of each node serve, 1 to 8 (default 1)
   --pooler     nodes reach the database through PgBouncer, which fails, too
   --failover   the database has a synchronous standby, which takes over again and again
@@ -45,7 +45,10 @@ async function main(): Promise<void> {
   const workers = numberOf('workers', values.workers, 1, 8);
   const settings: Settings = { workers, pooler: values.pooler, failover: values.failover };
   const refusal = refusalOf(settings);
-  if (refusal !== undefined) throw new Error(refusal);
+  if (refusal !== undefined) {
+    process.stderr.write(`${refusal}\n`);
+    process.exit(2);
+  }
   // Before anything can break: a run that ends in the middle can be repeated, too.
   process.stdout.write(`${repetition({ seed, seconds, settings }, commit())}\n`);
   const outcome = await runChaos(seed, seconds, settings);

@@ -24,8 +24,14 @@ export function flagsOf({ workers, pooler, failover }: Settings): string {
   return flags.map((flag) => ` ${flag}`).join('');
 }
 
-/** Why these cannot be run here; undefined when they can. */
+/** Why these cannot be run, or not here; undefined when they can. */
 export function refusalOf({ pooler, failover }: Settings): string | undefined {
+  if (pooler && failover) {
+    return (
+      '--pooler and --failover do not combine: behind a pooler a node does not confirm each ' +
+      'server that the pooler finds (docs/operate/standby.md), so a loss would prove nothing'
+    );
+  }
   if (pooler && !isInstalled('pgbouncer')) {
     return '--pooler needs pgbouncer, which is not installed';
   }
