@@ -3,6 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
+import { served } from './again.ts';
 import { type Answer, type Api, newKey } from './api.ts';
 import type { TestDatabase } from './database.ts';
 import { Given } from './given.ts';
@@ -100,7 +101,9 @@ export class Load {
     const acknowledged = this.sent.map(({ answer }) => answer.body.meta.operation_id);
     expect(rows.map(({ id }) => id).sort()).toEqual([...acknowledged].sort());
     for (const { n, key, answer } of this.sent.filter((_, i) => i % step === 0)) {
-      const again = await api.as(token).post(path, adjustment(this.#shop, n), { key });
+      const body = adjustment(this.#shop, n);
+      const again = await served(() => api.as(token).post(path, body, { key }));
+      expect(again).toMatchObject({ status: 201 });
       expect(again.body.meta.operation_id).toBe(answer.body.meta.operation_id);
       expect(again.headers.get('idempotent-replayed')).toBe('true');
     }
