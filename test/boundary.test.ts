@@ -238,7 +238,8 @@ describe('the logs', () => {
     const ofRequest = ['requestId', 'method', 'route', 'status', 'milliseconds', 'code', 'cause'];
     const ofCaller = ['merchantId', 'credentialId', 'applicationId', 'address'];
     const ofDatabase = ['kind', 'sqlstate'];
-    const known = [...frame, ...ofRequest, ...ofCaller, ...ofDatabase];
+    const ofStart = ['workers', 'needed', 'available', 'nodes'];
+    const known = [...frame, ...ofRequest, ...ofCaller, ...ofDatabase, ...ofStart];
     expect([...members].filter((member) => !known.includes(member))).toEqual([]);
     for (const text of ['forged', '\u001b']) expect(service.log()).not.toContain(text);
   });
