@@ -81,5 +81,5 @@ export async function memberStatement(
 function principalOf(asked: Pick<PageQuestion, 'merchant' | 'credential'>): Principal {
   const merchant_id = asked.merchant as MerchantId;
   const id = asked.credential;
-  return operatorPrincipal({ id, name: 'bench', merchant_id, merchant_name: '' });
+  return operatorPrincipal({ id, name: 'bench', merchant_id, merchant_name: '', cell: '' });
 }

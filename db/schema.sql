@@ -1,5 +1,8 @@
 -- Generated from the migrations. Do not edit: write a migration and generate again.
--- Each table with its columns, constraints, indexes and triggers; the functions at the end.
+-- Each table with its columns, constraints, indexes and triggers; the functions at the end of
+-- each schema. Further cells are as the first.
+
+-- public: the global tables.
 
 create table application_secrets (
   secret_hash bytea not null,
@@ -44,6 +47,13 @@ create table audit_records (
 );
 create trigger audit_records_immutable before delete or update on audit_records for each row execute function refuse_change();
 create trigger audit_records_not_emptied before truncate on audit_records for each statement execute function refuse_change();
+
+create table cells (
+  name text collate "C" not null,
+  version integer not null,
+  created_at timestamp with time zone not null default now(),
+  constraint cells_pkey primary key (name)
+);
 
 create table credential_tokens (
   token_hash bytea not null,
@@ -111,6 +121,175 @@ create index credentials_invitation on credentials (invitation_hash) where (invi
 create unique index credentials_one_approval on credentials (merchant_id, application_id) where ((application_id is not null) and (approval_id is null));
 create unique index credentials_one_operator on credentials (merchant_id) where is_operator;
 create unique index credentials_person on credentials (merchant_id, name_key) where ((role is not null) and (revoked_at is null));
+
+create table merchants (
+  id text collate "C" not null,
+  name text not null,
+  cell text collate "C" not null default 'cell_1',
+  created_at timestamp with time zone not null,
+  disabled_at timestamp with time zone,
+  requests_per_minute integer,
+  request_burst integer,
+  constraint merchants_pkey primary key (id),
+  constraint merchants_cell_fkey foreign key (cell) references cells(name),
+  constraint merchants_request_burst_check check (request_burst >= 1),
+  constraint merchants_requests_per_minute_check check (requests_per_minute >= 0)
+);
+
+create table oauth_records (
+  id_hash bytea not null,
+  kind text not null,
+  credential_id text collate "C",
+  payload jsonb not null,
+  expires_at timestamp with time zone not null,
+  consumed_at timestamp with time zone,
+  constraint oauth_records_pkey primary key (id_hash),
+  constraint oauth_records_id_hash_check check (octet_length(id_hash) = 32)
+);
+create index oauth_records_by_credential on oauth_records (credential_id) where (credential_id is not null);
+create index oauth_records_by_end on oauth_records (expires_at);
+
+create table person_passkeys (
+  merchant_id text collate "C" not null,
+  id text collate "C" not null,
+  credential_id text collate "C" not null,
+  public_key bytea not null,
+  counter bigint not null,
+  set_at timestamp with time zone not null,
+  constraint person_passkeys_pkey primary key (merchant_id, id),
+  constraint person_passkeys_merchant_id_credential_id_fkey foreign key (merchant_id, credential_id) references credentials(merchant_id, id),
+  constraint person_passkeys_counter_check check (counter >= 0)
+);
+create unique index person_passkeys_by_id on person_passkeys (id);
+
+create table person_passwords (
+  merchant_id text collate "C" not null,
+  credential_id text collate "C" not null,
+  hash text not null,
+  set_at timestamp with time zone not null,
+  constraint person_passwords_pkey primary key (merchant_id, credential_id),
+  constraint person_passwords_merchant_id_credential_id_fkey foreign key (merchant_id, credential_id) references credentials(merchant_id, id)
+);
+
+create unlogged table rate_buckets (
+  merchant_id text collate "C" not null,
+  credential_id text collate "C" not null,
+  full_at timestamp with time zone not null,
+  next_ask_at timestamp with time zone,
+  constraint rate_buckets_pkey primary key (merchant_id, credential_id)
+) with (fillfactor=50);
+
+create table schema_migrations (
+  number integer not null,
+  name text not null,
+  checksum text not null,
+  steps integer not null,
+  applied_at timestamp with time zone not null default now(),
+  constraint schema_migrations_pkey primary key (number)
+);
+
+create unlogged table sign_in_challenges (
+  challenge_hash bytea not null,
+  expires_at timestamp with time zone not null,
+  constraint sign_in_challenges_pkey primary key (challenge_hash),
+  constraint sign_in_challenges_challenge_hash_check check (octet_length(challenge_hash) = 32)
+);
+create index sign_in_challenges_by_end on sign_in_challenges (expires_at);
+
+create unlogged table sign_in_tries (
+  subject bytea not null,
+  full_at timestamp with time zone not null,
+  constraint sign_in_tries_pkey primary key (subject),
+  constraint sign_in_tries_subject_check check (octet_length(subject) = 32)
+);
+create index sign_in_tries_by_end on sign_in_tries (full_at);
+
+create function append_audit(entries json, once text default null)
+ returns void
+ language plpgsql
+ security definer
+ set search_path to 'public', 'pg_temp'
+as $function$
+declare
+  head audit_head;
+  entry json;
+  moment timestamptz;
+  today date;
+  follows text;
+  line text;
+begin
+  select h.is_only, h.day, h.number, h.hash into head from audit_head h for update;
+  -- It was a moment ago: all nodes together do not append as many lines in between.
+  if once is not null and exists (
+    select from (
+      select r.line from audit_records r order by r.day desc, r.number desc limit 10000
+    ) recent where strpos(recent.line, once) > 0)
+  then
+    return;
+  end if;
+  for entry in select value from json_array_elements(entries) loop
+    -- Read behind the lock, and never before the last line's: days do not go back with a clock.
+    moment := clock_timestamp();
+    today := greatest(head.day, (moment at time zone 'UTC')::date);
+    follows := '';
+    if today > head.day then
+      if head.number > 0 then
+        follows := ',"follows":{"day":"' || to_char(head.day, 'YYYY-MM-DD') || '","number":'
+          || head.number || '}';
+      end if;
+      head.day := today;
+      head.number := 0;
+    end if;
+    head.number := head.number + 1;
+    moment := moment - (entry ->> 'age')::float8 * interval '1 millisecond';
+    line := '{"day":"' || to_char(head.day, 'YYYY-MM-DD') || '","number":' || head.number
+      || follows || ',"at":"' || to_char(moment at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+      || '",' || substr((entry -> 'entry')::text, 2);
+    head.hash := sha256(head.hash || convert_to(line, 'UTF8'));
+    insert into audit_records (day, number, line, hash)
+      values (head.day, head.number, line, head.hash);
+  end loop;
+  update audit_head set day = head.day, number = head.number, hash = head.hash;
+end $function$;
+
+create function expect_primary(latest integer)
+ returns integer
+ language plpgsql
+as $function$
+declare
+  timeline integer;
+begin
+  if not pg_is_in_recovery() then
+    timeline := ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer;
+    if timeline >= latest then
+      return timeline;
+    end if;
+  end if;
+  raise exception 'this server is a standby, or of a timeline before %', latest
+    using errcode = 'read_only_sql_transaction';
+end $function$;
+
+create function expect_rows(changed bigint, expected bigint)
+ returns void
+ language plpgsql
+as $function$
+begin
+  if changed is distinct from expected then
+    raise exception 'expected to change % rows, changed %', expected, changed
+      using errcode = 'assert_failure';
+  end if;
+end $function$;
+
+create function refuse_change()
+ returns trigger
+ language plpgsql
+as $function$
+begin
+  raise exception 'rows of % are never changed or removed', tg_table_name
+    using errcode = 'integrity_constraint_violation';
+end $function$;
+
+-- cell_1: merchants' data.
 
 create table customers (
   merchant_id text collate "C" not null,
@@ -355,31 +534,6 @@ create table locations (
 create unique index locations_code on locations (merchant_id, code) where (code is not null);
 create unique index locations_external_id on locations (merchant_id, external_id) where (external_id is not null);
 
-create table merchants (
-  id text collate "C" not null,
-  name text not null,
-  created_at timestamp with time zone not null,
-  disabled_at timestamp with time zone,
-  requests_per_minute integer,
-  request_burst integer,
-  constraint merchants_pkey primary key (id),
-  constraint merchants_request_burst_check check (request_burst >= 1),
-  constraint merchants_requests_per_minute_check check (requests_per_minute >= 0)
-);
-
-create table oauth_records (
-  id_hash bytea not null,
-  kind text not null,
-  credential_id text collate "C",
-  payload jsonb not null,
-  expires_at timestamp with time zone not null,
-  consumed_at timestamp with time zone,
-  constraint oauth_records_pkey primary key (id_hash),
-  constraint oauth_records_id_hash_check check (octet_length(id_hash) = 32)
-);
-create index oauth_records_by_credential on oauth_records (credential_id) where (credential_id is not null);
-create index oauth_records_by_end on oauth_records (expires_at);
-
 create table operations (
   merchant_id text collate "C" not null,
   id text collate "C" not null,
@@ -421,28 +575,6 @@ create trigger operations_immutable before delete or update on operations for ea
 create trigger operations_not_emptied before truncate on operations for each statement execute function refuse_change();
 create constraint trigger operations_whole after insert on operations deferrable initially deferred for each row when (new.movements > 0) execute function refuse_missing_movements();
 
-create table person_passkeys (
-  merchant_id text collate "C" not null,
-  id text collate "C" not null,
-  credential_id text collate "C" not null,
-  public_key bytea not null,
-  counter bigint not null,
-  set_at timestamp with time zone not null,
-  constraint person_passkeys_pkey primary key (merchant_id, id),
-  constraint person_passkeys_merchant_id_credential_id_fkey foreign key (merchant_id, credential_id) references credentials(merchant_id, id),
-  constraint person_passkeys_counter_check check (counter >= 0)
-);
-create unique index person_passkeys_by_id on person_passkeys (id);
-
-create table person_passwords (
-  merchant_id text collate "C" not null,
-  credential_id text collate "C" not null,
-  hash text not null,
-  set_at timestamp with time zone not null,
-  constraint person_passwords_pkey primary key (merchant_id, credential_id),
-  constraint person_passwords_merchant_id_credential_id_fkey foreign key (merchant_id, credential_id) references credentials(merchant_id, id)
-);
-
 create table products (
   merchant_id text collate "C" not null,
   id text collate "C" not null,
@@ -482,39 +614,6 @@ create index products_search on products using gin (search);
 create unique index products_sku on products (merchant_id, sku) where (sku is not null);
 create index products_status on products (merchant_id, status, id);
 create index products_updated on products (merchant_id, updated_at);
-
-create unlogged table rate_buckets (
-  merchant_id text collate "C" not null,
-  credential_id text collate "C" not null,
-  full_at timestamp with time zone not null,
-  next_ask_at timestamp with time zone,
-  constraint rate_buckets_pkey primary key (merchant_id, credential_id)
-) with (fillfactor=50);
-
-create table schema_migrations (
-  number integer not null,
-  name text not null,
-  checksum text not null,
-  steps integer not null,
-  applied_at timestamp with time zone not null default now(),
-  constraint schema_migrations_pkey primary key (number)
-);
-
-create unlogged table sign_in_challenges (
-  challenge_hash bytea not null,
-  expires_at timestamp with time zone not null,
-  constraint sign_in_challenges_pkey primary key (challenge_hash),
-  constraint sign_in_challenges_challenge_hash_check check (octet_length(challenge_hash) = 32)
-);
-create index sign_in_challenges_by_end on sign_in_challenges (expires_at);
-
-create unlogged table sign_in_tries (
-  subject bytea not null,
-  full_at timestamp with time zone not null,
-  constraint sign_in_tries_pkey primary key (subject),
-  constraint sign_in_tries_subject_check check (octet_length(subject) = 32)
-);
-create index sign_in_tries_by_end on sign_in_tries (full_at);
 
 create table webhook_progress (
   merchant_id text collate "C" not null,
@@ -560,95 +659,10 @@ create table webhooks (
 );
 create index webhooks_active on webhooks (merchant_id, id) where (status = 'active');
 
-create function append_audit(entries json, once text default null)
- returns void
- language plpgsql
- security definer
- set search_path to 'public', 'pg_temp'
-as $function$
-declare
-  head audit_head;
-  entry json;
-  moment timestamptz;
-  today date;
-  follows text;
-  line text;
-begin
-  select h.is_only, h.day, h.number, h.hash into head from audit_head h for update;
-  -- It was a moment ago: all nodes together do not append as many lines in between.
-  if once is not null and exists (
-    select from (
-      select r.line from audit_records r order by r.day desc, r.number desc limit 10000
-    ) recent where strpos(recent.line, once) > 0)
-  then
-    return;
-  end if;
-  for entry in select value from json_array_elements(entries) loop
-    -- Read behind the lock, and never before the last line's: days do not go back with a clock.
-    moment := clock_timestamp();
-    today := greatest(head.day, (moment at time zone 'UTC')::date);
-    follows := '';
-    if today > head.day then
-      if head.number > 0 then
-        follows := ',"follows":{"day":"' || to_char(head.day, 'YYYY-MM-DD') || '","number":'
-          || head.number || '}';
-      end if;
-      head.day := today;
-      head.number := 0;
-    end if;
-    head.number := head.number + 1;
-    moment := moment - (entry ->> 'age')::float8 * interval '1 millisecond';
-    line := '{"day":"' || to_char(head.day, 'YYYY-MM-DD') || '","number":' || head.number
-      || follows || ',"at":"' || to_char(moment at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
-      || '",' || substr((entry -> 'entry')::text, 2);
-    head.hash := sha256(head.hash || convert_to(line, 'UTF8'));
-    insert into audit_records (day, number, line, hash)
-      values (head.day, head.number, line, head.hash);
-  end loop;
-  update audit_head set day = head.day, number = head.number, hash = head.hash;
-end $function$;
-
-create function expect_primary(latest integer)
- returns integer
- language plpgsql
-as $function$
-declare
-  timeline integer;
-begin
-  if not pg_is_in_recovery() then
-    timeline := ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer;
-    if timeline >= latest then
-      return timeline;
-    end if;
-  end if;
-  raise exception 'this server is a standby, or of a timeline before %', latest
-    using errcode = 'read_only_sql_transaction';
-end $function$;
-
-create function expect_rows(changed bigint, expected bigint)
- returns void
- language plpgsql
-as $function$
-begin
-  if changed is distinct from expected then
-    raise exception 'expected to change % rows, changed %', expected, changed
-      using errcode = 'assert_failure';
-  end if;
-end $function$;
-
-create function refuse_change()
- returns trigger
- language plpgsql
-as $function$
-begin
-  raise exception 'rows of % are never changed or removed', tg_table_name
-    using errcode = 'integrity_constraint_violation';
-end $function$;
-
 create function refuse_level_off_ledger()
  returns trigger
  language plpgsql
- set search_path to 'public', 'pg_temp'
+ set search_path to 'cell_1', 'public', 'pg_temp'
 as $function$
 begin
   if not exists (
@@ -667,7 +681,7 @@ end $function$;
 create function refuse_missing_movements()
  returns trigger
  language plpgsql
- set search_path to 'public', 'pg_temp'
+ set search_path to 'cell_1', 'public', 'pg_temp'
 as $function$
 begin
   if not exists (
@@ -689,7 +703,7 @@ end $function$;
 create function refuse_unsound_movement()
  returns trigger
  language plpgsql
- set search_path to 'public', 'pg_temp'
+ set search_path to 'cell_1', 'public', 'pg_temp'
 as $function$
 declare
   copied json := (

@@ -15,14 +15,14 @@ import { documentText, openApiDocument } from '../src/http/document/openapi.ts';
 import { programVersion } from '../src/http/sites.ts';
 import { startPrivateServer } from '../src/postgres/server.ts';
 import { clientSource } from './client.ts';
-import { schemaSnapshot } from './schema.ts';
+import { schemaFile } from './schema.ts';
 
 /** Each generated file, by its path in the repository. `migratedUrl` is a database to read. */
 export const generators: Readonly<Record<string, (migratedUrl: string) => Promise<string>>> = {
   'openapi.json': async () => documentText(openApiDocument(endpoints, programVersion())),
   'docs/integrate/errors.md': async () => errorsMarkdown(),
   'sdk/operations.ts': async () => clientSource(openApiDocument(endpoints, programVersion())),
-  'db/schema.sql': schemaSnapshot,
+  'db/schema.sql': schemaFile,
   'docs/operate/run.md': withSettings,
 };
 

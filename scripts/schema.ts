@@ -3,37 +3,55 @@
 // name the server chose, stands here in full. The same schema always gives the same text.
 
 import pg from 'pg';
+import { firstCell } from '../src/core/cells.ts';
+import { findCells } from '../src/database/cells.ts';
+
+/** As a file: of cells, which are alike, the first. */
+export const schemaFile = (url: string) => schemaSnapshot(url, [firstCell]);
 
 /** @param url of a migrated database. Nothing is changed in it. */
-export async function schemaSnapshot(url: string): Promise<string> {
+export async function schemaSnapshot(url: string, wanted?: readonly string[]): Promise<string> {
   const client = new pg.Client({ connectionString: url, application_name: 'tallybook' });
   client.on('error', () => undefined);
   await client.connect();
   try {
-    // Names are printed without their schema where the search path leads to it.
-    await client.query('set search_path = public');
-    const tables = await client.query<NamedRow>(tablesQuery);
-    const columns = await client.query<ColumnRow>(columnsQuery);
-    const constraints = await client.query<PartRow>(constraintsQuery);
-    const indexes = await client.query<PartRow>(indexesQuery);
-    const triggers = await client.query<PartRow>(triggersQuery);
-    const functions = await client.query<FunctionRow>(functionsQuery);
-    const parts = tables.rows.map((table) =>
-      tableText(table, {
-        columns: columns.rows.filter((row) => row.relation === table.name),
-        constraints: constraints.rows.filter((row) => row.relation === table.name),
-        indexes: indexes.rows.filter((row) => row.relation === table.name),
-        triggers: triggers.rows.filter((row) => row.relation === table.name),
-      }),
-    );
-    return [header, ...parts, ...functions.rows.map(functionText)].join('\n\n').concat('\n');
+    const texts = [header, await textsOf(client, 'public', globalHeader)];
+    for (const cell of wanted ?? (await findCells(client))) {
+      texts.push(await textsOf(client, cell, `-- ${cell}: merchants' data.`));
+    }
+    return texts.join('\n\n').concat('\n');
   } finally {
     await client.end();
   }
 }
 
+async function textsOf(client: pg.Client, schema: string, head: string): Promise<string> {
+  // Names are printed without their schema where the search path leads to it.
+  await client.query(`set search_path = ${schema}, public`);
+  const rowsOf = async <Row extends pg.QueryResultRow>(query: string) =>
+    (await client.query<Row>(query, [schema])).rows;
+  const tables = await rowsOf<NamedRow>(tablesQuery);
+  const columns = await rowsOf<ColumnRow>(columnsQuery);
+  const constraints = await rowsOf<PartRow>(constraintsQuery);
+  const indexes = await rowsOf<PartRow>(indexesQuery);
+  const triggers = await rowsOf<PartRow>(triggersQuery);
+  const functions = await rowsOf<FunctionRow>(functionsQuery);
+  const parts = tables.map((table) =>
+    tableText(table, {
+      columns: columns.filter((row) => row.relation === table.name),
+      constraints: constraints.filter((row) => row.relation === table.name),
+      indexes: indexes.filter((row) => row.relation === table.name),
+      triggers: triggers.filter((row) => row.relation === table.name),
+    }),
+  );
+  return [head, ...parts, ...functions.map(functionText)].join('\n\n');
+}
+
+const globalHeader = '-- public: the global tables.';
+
 const header = `-- Generated from the migrations. Do not edit: write a migration and generate again.
--- Each table with its columns, constraints, indexes and triggers; the functions at the end.`;
+-- Each table with its columns, constraints, indexes and triggers; the functions at the end of
+-- each schema. Further cells are as the first.`;
 
 interface NamedRow {
   readonly name: string;
@@ -71,7 +89,7 @@ const tablesQuery = `
     array_to_string(c.reloptions, ', ') as options,
     obj_description(c.oid, 'pg_class') as comment
   from pg_class c
-  where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
+  where c.relnamespace = $1::regnamespace and c.relkind in ('r', 'p')
   order by c.relname collate "C"`;
 
 const columnsQuery = `
@@ -86,7 +104,7 @@ const columnsQuery = `
   join pg_type t on t.oid = a.atttypid
   left join pg_collation l on l.oid = a.attcollation
   left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
-  where c.relnamespace = 'public'::regnamespace and a.attnum > 0 and not a.attisdropped
+  where c.relnamespace = $1::regnamespace and a.attnum > 0 and not a.attisdropped
   order by c.relname collate "C", a.attnum`;
 
 // Not-null constraints (contype n, from PostgreSQL 18 on) stand with their columns; internal
@@ -96,7 +114,7 @@ const constraintsQuery = `
     obj_description(k.oid, 'pg_constraint') as comment
   from pg_constraint k
   join pg_class c on c.oid = k.conrelid
-  where c.relnamespace = 'public'::regnamespace and k.contype in ('p', 'u', 'c', 'f', 'x')
+  where c.relnamespace = $1::regnamespace and k.contype in ('p', 'u', 'c', 'f', 'x')
   order by c.relname collate "C", position(k.contype in 'puxfc'), k.conname collate "C"`;
 
 const indexesQuery = `
@@ -106,7 +124,7 @@ const indexesQuery = `
   from pg_index i
   join pg_class c on c.oid = i.indrelid
   join pg_class x on x.oid = i.indexrelid
-  where c.relnamespace = 'public'::regnamespace
+  where c.relnamespace = $1::regnamespace
     and not exists (select from pg_constraint k where k.conindid = i.indexrelid
       and k.contype in ('p', 'u', 'x'))
   order by c.relname collate "C", x.relname collate "C"`;
@@ -116,14 +134,14 @@ const triggersQuery = `
     obj_description(t.oid, 'pg_trigger') as comment
   from pg_trigger t
   join pg_class c on c.oid = t.tgrelid
-  where c.relnamespace = 'public'::regnamespace and not t.tgisinternal
+  where c.relnamespace = $1::regnamespace and not t.tgisinternal
   order by c.relname collate "C", t.tgname collate "C"`;
 
 const functionsQuery = `
   select pg_get_functiondef(p.oid) as definition, p.oid::regprocedure::text as signature,
     obj_description(p.oid, 'pg_proc') as comment
   from pg_proc p
-  where p.pronamespace = 'public'::regnamespace and p.prokind in ('f', 'p')
+  where p.pronamespace = $1::regnamespace and p.prokind in ('f', 'p')
   order by p.oid::regprocedure::text collate "C"`;
 
 interface TableParts {
@@ -188,7 +206,7 @@ function plain(definition: string): string {
 function inLowerCase(part: string): string {
   return part
     .replaceAll(/\b[A-Z]+\b/g, (word) => word.toLowerCase())
-    .replaceAll('public.', '')
+    .replaceAll(/\b(?:public|cell_\w+)\./g, '')
     .replaceAll(' using btree', '')
     .replaceAll(/::(?:text|numeric|jsonb|tsvector)(?!\[)/g, '');
 }

@@ -80,13 +80,9 @@ function summary(times: readonly number[]): { mean: number; variance: number } {
 
 async function measure(running: Running): Promise<void> {
   const { database } = running.store;
-  const { reader, writer } = database;
-  const { id } = await createMerchant(writer, 'Corner Shop');
+  const { id } = await createMerchant(database, 'Corner Shop');
   const credential = { merchant: id as MerchantId, name: 'valid', scopes: [], locations: [] };
-  const { token } = await createCredential(
-    { reader, writer },
-    { ...credential, lifeSeconds: 86_400 },
-  );
+  const { token } = await createCredential(database, { ...credential, lifeSeconds: 86_400 });
   for (const kinds of groupsOf(token)) await compare(running, kinds);
 }
 

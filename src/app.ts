@@ -4,10 +4,11 @@
 import { randomUUID } from 'node:crypto';
 import { Denials } from './access/audit/denials.ts';
 import { OperatorLines } from './access/audit/operator-lines.ts';
-import { Authenticator } from './access/authenticator.ts';
+import { Authenticator, type NoteUse } from './access/authenticator.ts';
+import { Callers } from './access/cells.ts';
 import { accessEndpoints } from './access/endpoints.ts';
 import { LastUses } from './access/last-use.ts';
-import { operatorAt } from './access/operator/operator.ts';
+import { operatorPrincipal, operatorRow } from './access/operator/operator.ts';
 import {
   type AddressLimit,
   addressLimitsBy,
@@ -16,8 +17,9 @@ import {
 } from './access/rate/address.ts';
 import { RateLimiter } from './access/rate/limiter.ts';
 import { batchEndpoints } from './batches/endpoints.ts';
+import { Cells } from './cells/cells.ts';
 import { CursorSealer } from './contract/cursor.ts';
-import type { AnyWriteEndpoint, Endpoint } from './contract/endpoint.ts';
+import type { AnyWriteEndpoint, Endpoint, Write } from './contract/endpoint.ts';
 import type { JsonObject } from './contract/json.ts';
 import type { OperationType } from './contract/resource.ts';
 import type { AllowedDestination } from './core/destination.ts';
@@ -35,7 +37,7 @@ import type { Api } from './http/pipeline.ts';
 import { inventoryEndpoints } from './inventory/endpoints.ts';
 import { locationEndpoints } from './locations/endpoints.ts';
 import { type OAuthServer, oauthOnDemand } from './oauth/server.ts';
-import { Dispatcher, type WriteAnswer } from './operations/dispatch.ts';
+import { Dispatcher, type WriteAnswer, type WritePath } from './operations/dispatch.ts';
 import { operationEndpoints } from './operations/endpoints.ts';
 import { writeOf } from './operations/write.ts';
 import { peopleEndpoints } from './people/endpoints.ts';
@@ -48,7 +50,9 @@ import { stockEndpoints } from './stock/endpoints.ts';
 import { tokenEndpoints } from './tokens/endpoints.ts';
 import { transferEndpoints } from './transfers/endpoints.ts';
 import { Destinations } from './webhooks/address.ts';
+import { type Deliveries, sumOf } from './webhooks/deliveries.ts';
 import { Delivery, type DeliveryOptions } from './webhooks/delivery.ts';
+import { Slots } from './webhooks/delivery-slots.ts';
 import { type WebhookTools, webhookEndpoints } from './webhooks/endpoints.ts';
 import { WebhookSecretSealer } from './webhooks/secret.ts';
 import { SenderOnDemand } from './webhooks/sender.ts';
@@ -111,7 +115,7 @@ export interface ServiceOptions {
 export interface Service {
   readonly api: Api;
   readonly endpoints: readonly Endpoint[];
-  readonly dispatcher: Dispatcher;
+  readonly dispatcher: WritePath;
   /** Takes every request that was turned away. */
   readonly denials: Pick<Denials, 'note'>;
   /**
@@ -125,9 +129,9 @@ export interface Service {
     options?: { readonly id?: string; readonly key?: string },
   ): Promise<WriteAnswer>;
   /** Begins to tell which reservations have expired, until what is returned is stopped. */
-  sweep(onError: (error: unknown) => void): Sweep;
+  sweep(onError: (error: unknown) => void): Pick<Sweep, 'stop'>;
   /** Begins to call the receivers of webhooks, until what is returned is stopped. */
-  deliver(watcher?: DeliveryOptions): Delivery;
+  deliver(watcher?: DeliveryOptions): Deliveries;
   /** What people may ask for from one address before anybody is known. */
   readonly consents: AddressLimit;
   /** How people sign in. */
@@ -141,51 +145,50 @@ export interface Service {
 export function createService(options: ServiceOptions): Service {
   const { database, workers = 1 } = options;
   const byAddress = addressLimitsBy(options.countAddress ?? countAddresses());
-  const joint = new JointReads(database.readerOf);
-  const readerOf = (merchant: string) => joint.readerOf(merchant);
-  const watch = new Watch(database.readerOf, database.reader);
-  const state: { delivery?: Delivery } = {};
-  const dispatcher = new Dispatcher({
-    writer: database.writer,
-    readerOf,
-    workers: limits.writeWorkers,
-    onChange: (merchant, position) => {
-      watch.note(merchant, position);
-      state.delivery?.note(merchant, position);
-    },
-    ...(options.onBatch === undefined ? {} : { onBatch: options.onBatch }),
-  });
   const lastUses = new LastUses(database.globalWriter);
+  const noteUse: NoteUse = (credential) => lastUses.note(credential);
+  const cells = new Cells<CellParts>(database, (own) => partsOf(own, options, noteUse));
+  const readerOf = (merchant: string) => cells.of(merchant).readerOf(merchant);
+  const dispatcher = dispatcherOf(cells);
   const limiter = new RateLimiter(database.leases, { workers });
   const denials = new Denials(database.globalWriter, { workers });
-  const trials = webhookTrials(options, readerOf);
+  const trials = webhookTrials(options, cells);
   const { sealer, destinations } = trials;
   const served = endpointsOf({
     ...{ sealer, destinations },
     send: (operation, write) => trials.send(operation, write),
     backups: () => options.backups?.(),
   });
-  const perform = operatorWrites(database, dispatcher, served);
+  const perform = operatorWrites(cells, database, served);
   return {
     endpoints: served,
     ...{ dispatcher, denials },
     api: {
-      ...{ readerOf, limiter, dispatcher, watch },
-      authenticator: new Authenticator(database.reserve, (credential) => lastUses.note(credential)),
+      ...{ readerOf, limiter, dispatcher },
+      watch: {
+        get waiting() {
+          return cells.all.reduce((total, { watch }) => total + watch.waiting, 0);
+        },
+        follow: (follower) => cells.of(follower.merchant).watch.follow(follower),
+        end: () => {
+          for (const { watch } of cells.all) watch.end();
+        },
+      },
+      authenticator: new Callers({
+        in: (cell) => cells.in(cell).authenticator,
+        tokens: () => cells.tokens,
+        note: (merchant, cell) => cells.note(merchant, cell),
+      }),
       failures: byAddress.failures,
       cursors: new CursorSealer(options.secret),
     },
     consents: byAddress.consents,
     signIn: new SignIn(database.reserve, database.globalWriter, byAddress.signIns),
     performAsOperator: recorded(database, perform),
-    sweep: (onError) => sweepOf(database, perform, onError),
-    deliver(watcher) {
-      state.delivery = deliveryOf(options, watcher);
-      state.delivery.start();
-      return state.delivery;
-    },
+    sweep: (onError) => sweepOf(cells, perform, onError),
+    deliver: (watcher) => deliveryOf(cells, options, watcher),
     oauthServer: oauthOnDemand({
-      ...database,
+      database,
       secret: options.secret,
       writer: database.globalWriter,
       pace: byAddress.applicationTokens,
@@ -196,6 +199,49 @@ export function createService(options: ServiceOptions): Service {
       await lastUses.close();
       await closeDenials(denials, options);
     },
+  };
+}
+
+/** What a service has of one cell. */
+interface CellParts {
+  readonly database: Database;
+  readonly authenticator: Authenticator;
+  readonly readerOf: (merchant: string) => Reads;
+  readonly watch: Watch;
+  readonly dispatcher: Dispatcher;
+  delivery?: Delivery;
+}
+
+function partsOf(database: Database, options: ServiceOptions, noteUse: NoteUse): CellParts {
+  const joint = new JointReads(database.readerOf);
+  const readerOf = (merchant: string) => joint.readerOf(merchant);
+  const watch = new Watch(database.readerOf, database.reader);
+  const dispatcher = new Dispatcher({
+    writer: database.writer,
+    readerOf,
+    workers: limits.writeWorkers,
+    onChange: (merchant, position) => {
+      watch.note(merchant, position);
+      parts.delivery?.note(merchant, position);
+    },
+    ...(options.onBatch === undefined ? {} : { onBatch: options.onBatch }),
+  });
+  const authenticator = new Authenticator(database.reserve, noteUse);
+  const parts: CellParts = { database, authenticator, readerOf, watch, dispatcher };
+  return parts;
+}
+
+/** Each write goes the way of its cell, so a batch is of one. */
+function dispatcherOf(cells: Cells<CellParts>): WritePath {
+  const of = ({ merchant }: Write) => cells.of(merchant).dispatcher;
+  return {
+    get queued() {
+      return cells.all.reduce((total, { dispatcher }) => total + dispatcher.queued, 0);
+    },
+    perform: (write, bound) => of(write).perform(write, bound),
+    findBound: (write) => of(write).findBound(write),
+    judgeFields: (write) => of(write).judgeFields(write),
+    judgeResource: (write) => of(write).judgeResource(write),
   };
 }
 
@@ -224,14 +270,16 @@ function recorded(database: Database, perform: OperatorWrites): Service['perform
 }
 
 function operatorWrites(
-  database: Database,
-  dispatcher: Dispatcher,
+  cells: Cells<CellParts>,
+  { reader }: Database,
   served: readonly Endpoint[],
 ): OperatorWrites {
   return async (merchantId, type, body, options = {}) => {
     const { id = '', key = randomUUID(), requestId = mintId('req_') } = options;
-    const operator = await operatorAt(database.reader, merchantId);
-    const write = writeOf(writeEndpoint(served, type), operator, {
+    const operator = await operatorRow(reader, merchantId);
+    cells.note(operator.merchant_id, operator.cell);
+    const { dispatcher } = cells.of(operator.merchant_id);
+    const write = writeOf(writeEndpoint(served, type), operatorPrincipal(operator), {
       id,
       externalId: undefined,
       key,
@@ -246,21 +294,29 @@ function operatorWrites(
 }
 
 function sweepOf(
-  { reader }: Database,
+  cells: Cells<CellParts>,
   perform: OperatorWrites,
   onError: (error: unknown) => void,
-): Sweep {
-  const sweep = new Sweep({
-    ...{ reader, onError },
-    expire: (merchant, id, key) => perform(merchant, 'inventory.expire', {}, { id, key }),
+): Pick<Sweep, 'stop'> {
+  const { works, end } = cells.each(({ database: { reader } }) => {
+    const sweep = new Sweep({
+      ...{ reader, onError },
+      expire: (merchant, id, key) => perform(merchant, 'inventory.expire', {}, { id, key }),
+    });
+    sweep.start();
+    return sweep;
   });
-  sweep.start();
-  return sweep;
+  return {
+    stop: async () => {
+      end();
+      await Promise.all(works.map((sweep) => sweep.stop()));
+    },
+  };
 }
 
 function webhookTrials(
-  { database: { writer }, secret, webhookAllow = [], workers = 1 }: ServiceOptions,
-  readerOf: (merchant: string) => Reads,
+  { secret, webhookAllow = [], workers = 1 }: ServiceOptions,
+  cells: Cells<CellParts>,
 ): WebhookTrials {
   const sealer = new WebhookSecretSealer(secret);
   const destinations = new Destinations(webhookAllow);
@@ -269,26 +325,37 @@ function webhookTrials(
     destinations,
     sender: new SenderOnDemand(destinations),
     atOnce: Math.ceil(limits.webhookTestsAtOnce / workers),
-    writer,
-    readerOf,
+    writerOf: (merchant) => cells.of(merchant).database.writer,
+    readerOf: (merchant) => cells.of(merchant).readerOf(merchant),
   });
 }
 
 function deliveryOf(
-  { database, secret, webhookAllow = [] }: ServiceOptions,
+  cells: Cells<CellParts>,
+  { secret, webhookAllow = [] }: ServiceOptions,
   watcher?: DeliveryOptions,
-): Delivery {
-  const { reader, readerOf, writer } = database.deliveries;
-  const joint = new JointReads(readerOf);
-  return new Delivery(
-    {
-      ...{ reader, writer, pages },
-      readerOf: (merchant) => joint.readerOf(merchant),
-      sealer: new WebhookSecretSealer(secret),
-      sender: new SenderOnDemand(new Destinations(webhookAllow)),
+): Deliveries {
+  const shared = {
+    pages,
+    sealer: new WebhookSecretSealer(secret),
+    sender: new SenderOnDemand(new Destinations(webhookAllow)),
+    slots: new Slots(),
+  };
+  const { works, end } = cells.each((parts) => {
+    const { reader, readerOf, writer } = parts.database.deliveries;
+    const joint = new JointReads(readerOf);
+    const own = { reader, writer, readerOf: (merchant: string) => joint.readerOf(merchant) };
+    parts.delivery = new Delivery({ ...shared, ...own }, watcher);
+    parts.delivery.start();
+    return parts.delivery;
+  });
+  return {
+    stop: async (patience) => {
+      end();
+      await Promise.all(works.map((delivery) => delivery.stop(patience)));
     },
-    watcher,
-  );
+    standing: async () => sumOf(await Promise.all(works.map((delivery) => delivery.standing()))),
+  };
 }
 
 function writeEndpoint(served: readonly Endpoint[], type: OperationType): AnyWriteEndpoint {

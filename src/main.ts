@@ -30,7 +30,7 @@ import { startPrivateServer } from './postgres/server.ts';
 import type { Sweep } from './reservations/sweep.ts';
 import { sessionRoutes } from './sessions/routes.ts';
 import type { BackupSight } from './status/endpoints.ts';
-import type { Delivery } from './webhooks/delivery.ts';
+import type { Deliveries } from './webhooks/deliveries.ts';
 
 /** What a process has of its node when it is one of several that serve. */
 export interface Share {
@@ -204,7 +204,7 @@ function detailsOf(parts: Parts): object {
 /** One process of a node takes the backups, and all tell of them. */
 const sightOf = ({ backups, share }: Parts) => share?.backups() ?? backups?.state;
 
-function deliver(service: Service, metrics: Metrics, log: Logger): Delivery {
+function deliver(service: Service, metrics: Metrics, log: Logger): Deliveries {
   const delivery = service.deliver({
     onCall: (outcome) => metrics.countDelivery(outcome),
     onPause: ({ merchant: merchantId, webhook: webhookId, reason }) => {
@@ -220,7 +220,7 @@ function deliver(service: Service, metrics: Metrics, log: Logger): Delivery {
   return delivery;
 }
 
-function sweep(service: Service, log: Logger): Sweep {
+function sweep(service: Service, log: Logger): Pick<Sweep, 'stop'> {
   return service.sweep((err) => {
     // The database says itself that it is away.
     if (err instanceof DatabaseFailure) return;
@@ -229,7 +229,7 @@ function sweep(service: Service, log: Logger): Sweep {
 }
 
 /** What is not saved is sent again, by this node or another. */
-async function stopDelivery(delivery: Delivery | undefined, log: Logger): Promise<void> {
+async function stopDelivery(delivery: Deliveries | undefined, log: Logger): Promise<void> {
   await delivery?.stop(limits.webhookStopPatience).catch((err: unknown) => {
     log.warn({ err }, 'ended without saving what webhooks were sent');
   });

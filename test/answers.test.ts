@@ -61,7 +61,7 @@ afterAll(async () => {
 async function addColumns(): Promise<string[]> {
   const rows = await service.db.sql<{ name: string }>(
     `select table_name as name from information_schema.tables
-     where table_schema = 'public' and table_type = 'BASE TABLE'`,
+     where table_schema = any (current_schemas(false)::text[]) and table_type = 'BASE TABLE'`,
   );
   for (const { name } of rows) {
     await service.db.sql(
@@ -277,9 +277,9 @@ describe('no answer', () => {
   test('to an error shows how the service is built', async () => {
     const rows = await service.db.sql<{ name: string }>(
       `select relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-       where nspname = 'public' and relname like '%\\_%'
+       where nspname = any (current_schemas(false)) and relname like '%\\_%'
        union select conname from pg_constraint union select proname from pg_proc
-       where pronamespace = 'public'::regnamespace`,
+       where pronamespace::regnamespace::text = any (current_schemas(false)::text[])`,
     );
     const names = rows.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(['inventory_levels', 'operations_key']));

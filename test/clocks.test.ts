@@ -139,7 +139,7 @@ async function expectSaneWaits(api: Api): Promise<void> {
 /** Levels equal their ledger, and IDs and times of each go up with the sequence. */
 async function expectSound(): Promise<void> {
   const database = connectDatabase({ url: db.serviceUrl, writers: 1 });
-  const { differences, movements } = await verifyLedger(database.writer);
+  const { differences, movements } = await verifyLedger(database);
   await database.close();
   expect([differences, movements]).toEqual([[], 4 + 40 * jumps.length]);
   for (const product of products) {

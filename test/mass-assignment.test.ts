@@ -24,7 +24,7 @@ beforeAll(async () => {
   foreign = await service.given.merchant('Other Shop');
   const rows = await service.db.sql<{ name: string }>(
     `select distinct column_name as name from information_schema.columns
-     where table_schema = 'public'`,
+     where table_schema = any (current_schemas(false)::text[])`,
   );
   const names = rows.map(({ name }) => name);
   columns = [...new Set([...names, ...names.map(camelCase)])];

@@ -2,6 +2,7 @@
 // reads, writes, locks and replays its own records.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { atMerchant } from '../src/access/operator/merchants.ts';
 import { successStatus } from '../src/contract/contract.ts';
 import type { Write } from '../src/contract/endpoint.ts';
 import { connectDatabase, type Database } from '../src/database/connect.ts';
@@ -9,6 +10,7 @@ import { hashKey } from '../src/operations/fingerprint.ts';
 import { findOperations } from '../src/operations/keys.ts';
 import { type Answer, newKey } from './kit/api.ts';
 import { freshBody, send, withoutRequestId, writes } from './kit/cases.ts';
+import { sqlOf } from './kit/cells.ts';
 import { type Environment, startEnvironment } from './kit/environment.ts';
 import { createTestMerchant, type TestMerchant } from './kit/merchant.ts';
 import { mirrorJournal, mirrorOf, recordsOf } from './kit/mirror.ts';
@@ -326,7 +328,8 @@ describe('what a key is bound to', () => {
       endpoint: { contract: { name: type } },
       keyHash,
     } as unknown as Write;
-    const [found] = await database.reader.query(findOperations([write]));
+    const { reader } = await atMerchant(database, merchant);
+    const [found] = await reader.query(findOperations([write]));
     return [caller?.bound?.id, found?.id];
   }
 
@@ -379,7 +382,7 @@ test('a location is named by those to whom it is granted at this merchant', asyn
   const name = 'update locations set external_id = $2 where merchant_id = $1';
   await service.db.sql(name, [merchant, 'here']);
   const copy = await mirrorOf(service.db, merchant, [token]);
-  await service.db.sql(name, [copy.merchant, 'there']);
+  await sqlOf(service.db, copy.merchant, name, [copy.merchant, 'there']);
   const [other = ''] = copy.tokens;
   const [one, two] = [service.api.as(token), service.api.as(other)];
   for (const [api, named, unknown] of [
@@ -404,6 +407,7 @@ test('not even the owner of the database can end a level at a movement of the ot
       last_movement_id = $5 where merchant_id = $1 and product_id = $2 and location_id = $3`;
     const { id, sequence } = body.data;
     const values = [one.merchant, product, location, sequence, id];
-    await expect(service.db.sql(statement, values)).rejects.toThrow('differs from its last');
+    const done = sqlOf(service.db, one.merchant, statement, values);
+    await expect(done).rejects.toThrow('differs from its last');
   }
 });

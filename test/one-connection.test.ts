@@ -6,6 +6,7 @@ import type { Connection, Reader, Statement, Writer } from '../src/core/statemen
 import type { Database } from '../src/database/connect.ts';
 import { served } from './kit/again.ts';
 import { type Api, newKey } from './kit/api.ts';
+import { homeCell } from './kit/cells.ts';
 import { type Environment, startEnvironment, startNode } from './kit/environment.ts';
 
 /** One connection that all use, one after the other. */
@@ -76,9 +77,10 @@ let only: OnlyConnection;
 beforeAll(async () => {
   service = await startEnvironment();
   node = await startNode(service.db.serviceUrl, (database: Database) => {
-    only = new OnlyConnection(database.writer);
+    only = new OnlyConnection(database.inCell(homeCell).writer);
     const all = { reader: only, reserve: only, writer: only, globalWriter: only };
-    return { ...database, ...all, readerOf: () => only };
+    const alone: Database = { ...database, ...all, readerOf: () => only, inCell: () => alone };
+    return alone;
   });
 });
 afterAll(async () => {

@@ -18,6 +18,7 @@ interface Step {
   /** A step is left out when less time is left, and ended when it exceeds the time for all. */
   readonly minutes: number;
   readonly command: (minutesLeft: number) => readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
   /** @param text what it wrote to its standard output. */
   readonly count: (text: string, code: number) => Count;
 }
@@ -26,6 +27,18 @@ const { values } = parseArgs({ options: { minutes: { type: 'string', default: '6
 const limit = performance.now() + 60_000 * Number(values.minutes);
 const folder = mkdtempSync(join(tmpdir(), 'tallybook-prove-'));
 const report = join(folder, 'report.json');
+
+function countTests(): Count {
+  const found = JSON.parse(readFileSync(report, 'utf8'));
+  return { passed: found.numPassedTests, failed: found.numFailedTests };
+}
+
+const inCells = [
+  ...['src/operations', 'src/inventory', 'src/batches', 'src/reservations', 'src/webhooks'],
+  ...['src/events', 'src/people', 'src/access/mirror.test.ts', 'src/cli/cell.test.ts'],
+  ...['test/mirror.test.ts', 'test/contract.test.ts', 'test/one-connection.test.ts'],
+  ...['test/interleavings/pairs.test.ts', 'test/interleavings/batches.test.ts'],
+];
 
 const mutants = (name: string, minutes: number, flags: readonly string[]): Step => ({
   name,
@@ -47,10 +60,17 @@ const steps: readonly Step[] = [
       ...['vitest', 'run', '--config', 'vitest.prove.config.ts'],
       ...['--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
     ],
-    count: () => {
-      const found = JSON.parse(readFileSync(report, 'utf8'));
-      return { passed: found.numPassedTests, failed: found.numFailedTests };
-    },
+    count: countTests,
+  },
+  {
+    name: 'writes, keys, mirror and verify in three cells',
+    minutes: 5,
+    env: { TALLYBOOK_TEST_CELLS: '3' },
+    command: () => [
+      ...['vitest', 'run', ...inCells],
+      ...['--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
+    ],
+    count: countTests,
   },
   mutants('mutants of the promises', 8, []),
   {
@@ -63,8 +83,12 @@ const steps: readonly Step[] = [
 ];
 
 /** Ends a step that exceeds the time for all. */
-function run(command: readonly string[], milliseconds: number) {
-  const child = spawn('npx', command, { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
+function run({ command, env }: Step, left: number) {
+  const child = spawn('npx', command(left), {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+    env: { ...process.env, ...env },
+  });
   let text = '';
   child.stdout.on('data', (chunk) => {
     text += String(chunk);
@@ -73,7 +97,7 @@ function run(command: readonly string[], milliseconds: number) {
   const end = () => {
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
   };
-  const timer = setTimeout(end, milliseconds);
+  const timer = setTimeout(end, 60_000 * left);
   process.once('SIGINT', end);
   return new Promise<{ text: string; code: number }>((resolve) => {
     child.once('close', (code) => {
@@ -103,7 +127,7 @@ for (const step of steps) {
     continue;
   }
   const started = performance.now();
-  const { text, code } = await run(step.command(left), 60_000 * left);
+  const { text, code } = await run(step, left);
   const { passed, failed } = counted(step, text, code);
   total.passed += passed;
   total.failed += failed;

@@ -50,7 +50,7 @@ afterAll(async () => {
 });
 
 async function nextMigration(): Promise<string> {
-  const files = await readdir(join(copy, 'db/migrations'));
+  const files = await readdir(join(copy, 'db/migrations/cell'));
   const last = Math.max(...files.map((file) => Number.parseInt(file, 10)));
   return String(last + 1).padStart(4, '0');
 }

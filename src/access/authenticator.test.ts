@@ -2,6 +2,7 @@
 // nothing of it, and must not answer for a request that came after.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { homeCell } from '../../test/kit/cells.ts';
 import { createTestDatabase, type TestDatabase } from '../../test/kit/database.ts';
 import { Given } from '../../test/kit/given.ts';
 import type { Reader, Statement } from '../core/statement.ts';
@@ -16,7 +17,7 @@ let merchant: string;
 
 beforeAll(async () => {
   db = await createTestDatabase();
-  database = connectDatabase({ url: db.serviceUrl, writers: 1 });
+  database = connectDatabase({ url: db.serviceUrl, writers: 1 }).inCell(homeCell);
   given = new Given(db);
   merchant = await given.merchant();
 });

@@ -26,9 +26,16 @@ export interface Authenticated {
   readonly bound: Operation | undefined;
 }
 
+/** What was found in the cell that was asked. Where the merchant is in another one, nothing is. */
+export interface FoundCaller extends Authenticated {
+  /** In which the merchant's data is. */
+  readonly cell: string;
+}
+
 /** What one query says to all that share it. */
 interface Answer {
   readonly principal: Principal;
+  readonly cell: string;
   readonly location: GrantedLocationId | undefined;
   readonly bound: readonly BoundOperation[];
 }
@@ -79,7 +86,7 @@ export class Authenticator {
     token: string,
     locationId: string | undefined,
     key?: KeyQuestion,
-  ): Promise<Authenticated | undefined> {
+  ): Promise<FoundCaller | undefined> {
     // No token holds a blank.
     const question = locationId === undefined ? token : `${token} ${locationId}`;
     let lookUp = this.#waiting.get(question);
@@ -91,8 +98,8 @@ export class Authenticator {
     if (key !== undefined) lookUp.keys.push(key);
     const answer = await lookUp.answer;
     if (answer === undefined) return undefined;
-    const { principal, location } = answer;
-    return { principal, location, bound: key && boundTo(key, answer.bound) };
+    const { principal, cell, location } = answer;
+    return { principal, cell, location, bound: key && boundTo(key, answer.bound) };
   }
 
   /** Asks after all requests that have arrived were read: this delays none, and saves queries. */
@@ -138,6 +145,7 @@ export class Authenticator {
     }
     return {
       principal: principalOf(row),
+      cell: row.cell,
       location: locationId !== undefined && isGranted(row, locationId) ? locationId : undefined,
       bound: row.bound ?? [],
     };

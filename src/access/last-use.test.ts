@@ -22,7 +22,7 @@ beforeAll(async () => {
   operator = connectDatabase({ url: service.db.serviceUrl, writers: 1 });
   await withoutLimits(service.db);
   // Counts what is written, by whichever node.
-  await service.db.sql('create table uses (credential_id text, at timestamptz)');
+  await service.db.sql('create table public.uses (credential_id text, at timestamptz)');
   await service.db.sql(`
     create function count_use() returns trigger language plpgsql security definer as $$
     begin

@@ -4,6 +4,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Applications } from '../../test/kit/applications.ts';
+import { homeCell } from '../../test/kit/cells.ts';
 import { createTestDatabase, type TestDatabase } from '../../test/kit/database.ts';
 import { Given } from '../../test/kit/given.ts';
 import { mirrorOf, recordsOf } from '../../test/kit/mirror.ts';
@@ -19,7 +20,7 @@ import * as credentials from './operator/credential-store.ts';
 import { findOperator } from './operator/credential-store.ts';
 import * as limitStatements from './operator/limit-store.ts';
 import { findMerchantOfCustomer } from './operator/merchant-store.ts';
-import { createMerchant } from './operator/merchants.ts';
+import { atMerchant, createMerchant } from './operator/merchants.ts';
 import * as pruning from './operator/prune-store.ts';
 import { takeTokens } from './rate/bucket-store.ts';
 import { noteUses } from './store.ts';
@@ -52,7 +53,7 @@ let authenticator: Authenticator;
 
 beforeAll(async () => {
   db = await createTestDatabase();
-  database = connectDatabase({ url: db.serviceUrl, writers: 2 });
+  database = connectDatabase({ url: db.serviceUrl, writers: 2 }).inCell(homeCell);
   given = new Given(db);
   applications = new Applications(db);
   authenticator = new Authenticator(database.reserve, () => undefined);
@@ -63,7 +64,7 @@ afterAll(async () => {
 });
 
 async function mirroredWorld(): Promise<World> {
-  const { id: merchant } = await createMerchant(database.writer, 'Corner Shop');
+  const { id: merchant } = await createMerchant(database, 'Corner Shop', homeCell);
   const person = await given.credential(merchant);
   const application = await applications.application();
   const approval = await applications.approval(merchant, application);
@@ -261,9 +262,14 @@ describe('each of two merchants', () => {
       expect(await read(findOperator(merchant))).toMatchObject([
         { merchant_id: merchant, merchant_name: name },
       ]);
-      expect(await read(credentials.findLocationIds(merchant, [location]))).toHaveLength(1);
-      expect(await read(consents.findNamedLocations(merchant, null, 9))).toHaveLength(1);
-      expect(await read(consents.findNamedLocations(merchant, [location], 9))).toHaveLength(1);
+      const { reader } = await atMerchant(database, merchant);
+      for (const found of [
+        credentials.findLocationIds(merchant, [location]),
+        consents.findNamedLocations(merchant, null, 9),
+        consents.findNamedLocations(merchant, [location], 9),
+      ]) {
+        expect(await reader.query<object>(found)).toHaveLength(1);
+      }
       expect(await read(limitStatements.findCredentialLimit(merchant, person))).toHaveLength(1);
       expect(await read(tokens.findLiveApprovals(application, merchant))).toHaveLength(1);
       expect(await read(consents.findApprovalAt(application, merchant))).toHaveLength(1);

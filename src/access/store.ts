@@ -29,6 +29,8 @@ export interface CredentialRow extends Permissions {
   readonly position: number;
   readonly merchant_id: MerchantId;
   readonly merchant_name: string;
+  /** In which the merchant's data is. */
+  readonly cell: string;
   readonly id: string;
   readonly name: string;
   readonly kind: CredentialKind;
@@ -79,7 +81,7 @@ export function findCredentials(lookUps: readonly LookUpQuestion[]): Statement<C
   return { ...statement, values: [JSON.stringify(lookUps.map(lookUpRecord))] };
 }
 
-const credentialColumns = `c.merchant_id, m.name as merchant_name, c.id, c.name, c.kind,
+const credentialColumns = `c.merchant_id, m.name as merchant_name, m.cell, c.id, c.name, c.kind,
     c.role, c.scopes, c.all_locations, c.location_ids, t.expires_at, c.last_used_at,
     c.requests_per_minute, c.request_burst, m.requests_per_minute as merchant_requests_per_minute,
     m.request_burst as merchant_request_burst, c.application_id`;
@@ -181,6 +183,24 @@ const statements = {
       where application_id is null or oauth is not null`,
   },
 } as const;
+
+/** The cell of whoever holds a token. */
+export interface TokenCell {
+  /** The hash of the token, in hexadecimal. */
+  readonly id: string;
+  readonly cell: string;
+}
+
+export function findTokenCells(hashes: readonly string[]): Statement<TokenCell> {
+  return {
+    name: 'find_cells_of_tokens',
+    text: `
+      select encode(t.token_hash, 'hex') as id, m.cell
+      from credential_tokens t join merchants m on m.id = t.merchant_id
+      where t.token_hash = any ($1)`,
+    values: [hashes.map((hash) => Buffer.from(hash, 'hex'))],
+  };
+}
 
 /** A credential that something is done for while nobody asks. */
 export interface AbsentCaller {

@@ -18,6 +18,8 @@ import type { AuditEntry } from './audit/store.ts';
 export interface Connections {
   readonly reader: Reader;
   readonly writer: Writer;
+  /** The same, for what is about merchants of a cell. */
+  inCell(cell: string): Connections;
 }
 
 const durable: Statement = { name: 'durable', text: `select ${waitForDisk}`, values: [] };

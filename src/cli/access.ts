@@ -33,6 +33,12 @@ export async function merchantOf(
   return requireMerchant(reader, id);
 }
 
+/** The database for what is about a merchant. @throws Error when there is no such merchant. */
+export async function atMerchant(database: Database, id: string): Promise<Database> {
+  const merchants = await import('../access/operator/merchants.ts');
+  return merchants.atMerchant(database, id);
+}
+
 /** Which locations a credential reaches, as `--json` shows it. */
 export function locationsShown(row: {
   readonly all_locations: boolean;

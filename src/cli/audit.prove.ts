@@ -165,7 +165,7 @@ test.each([
 });
 
 test('migrate leaves a line of each migration that the trail can take', async () => {
-  await db.sql('drop schema public cascade; create schema public');
+  await db.sql('drop schema cell_1, public cascade; create schema public');
   await json('migrate');
   const line = { action: 'schema.migrate', operator };
   expect(await trail.lines()).toEqual([

@@ -294,7 +294,7 @@ describe('a backup', () => {
     const copies = async () =>
       (
         await db.sql(`select from pg_stat_activity
-          where datname = current_database() and query like 'copy public.%'`)
+          where datname = current_database() and query like 'copy %'`)
       ).length;
     await expect.poll(copies, { interval: 20 }).toBe(1);
     child.kill('SIGKILL');

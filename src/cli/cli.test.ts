@@ -197,7 +197,7 @@ describe('--json prints one value: ', () => {
   test('merchants', async () => {
     const made = await json('merchant', 'create', '--name', 'Zoë’s “Corner” Shop');
     expect(made).toEqual({
-      ...{ id: id('mer'), name: 'Zoë’s “Corner” Shop', created_at: time },
+      ...{ id: id('mer'), name: 'Zoë’s “Corner” Shop', cell: 'cell_1', created_at: time },
       disabled_at: null,
     });
     expect(await json('merchant', 'list')).toContainEqual(made);

@@ -1,6 +1,7 @@
 // `tallybook customer`: erases or exports the personal data of a customer who asks for it.
 
-import type { Reader } from '../core/statement.ts';
+import type { MerchantOfCustomer } from '../access/operator/merchant-store.ts';
+import type { Database } from '../database/connect.ts';
 import { type CommonFlags, define, group, idOf, withStore } from './command.ts';
 import { confirm, yesOption } from './confirm.ts';
 import type { DocumentedCommand } from './help.ts';
@@ -38,7 +39,7 @@ async function erase(id: string, flags: CommonFlags & { readonly yes?: boolean }
   await confirm(`Erase the personal data of ${id}? Nobody can bring it back.`, flags);
   const erased = await withStore(flags, async ({ database, secret }) => {
     const { createService } = await import('../app.ts');
-    const merchant = await merchantOfCustomer(database.reader, id);
+    const { id: merchant } = await merchantOfCustomer(database, id);
     const service = createService({ database, secret });
     const answer = await service.performAsOperator(merchant, 'customers.erase', {}, { id });
     const { erased_at } = answer.data as { readonly erased_at: string };
@@ -49,8 +50,8 @@ async function erase(id: string, flags: CommonFlags & { readonly yes?: boolean }
 
 async function exportCustomer(id: string, file: string, flags: CommonFlags): Promise<void> {
   const [merchant, records] = await withStore(flags, async ({ database }) => {
-    const { reader, writer } = database;
-    const merchant_id = await merchantOfCustomer(reader, id);
+    const { id: merchant_id, cell } = await merchantOfCustomer(database, id);
+    const { writer } = database.inCell(cell);
     const { linesOfCustomer, writeLines } = await import('./export.ts');
     const { recordAction } = await import('../access/transact.ts');
     const { withSnapshot } = await import('../database/snapshot.ts');
@@ -64,9 +65,12 @@ async function exportCustomer(id: string, file: string, flags: CommonFlags): Pro
   await showExport(flags, { file, merchant_id: merchant, id, records });
 }
 
-async function merchantOfCustomer(reader: Reader, id: string): Promise<string> {
+async function merchantOfCustomer(database: Database, id: string): Promise<MerchantOfCustomer> {
   const { findMerchantOfCustomer } = await import('../access/operator/merchant-store.ts');
-  const [merchant] = await reader.query(findMerchantOfCustomer(id));
-  if (merchant === undefined) throw new Error(`there is no customer ${id}`);
-  return merchant.id;
+  const { eachCell } = await import('../core/cells.ts');
+  for (const { reader } of (await eachCell(database)).values()) {
+    const [merchant] = await reader.query(findMerchantOfCustomer(id));
+    if (merchant !== undefined) return merchant;
+  }
+  throw new Error(`there is no customer ${id}`);
 }

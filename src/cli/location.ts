@@ -77,7 +77,7 @@ async function create(flags: CreateFlags): Promise<void> {
 
 async function list(flags: ListFlags): Promise<void> {
   const locations = await withStore(flags, ({ database }) =>
-    everyPage<Location>(database.reader, flags.merchant, 'locations.list'),
+    everyPage<Location>(database, flags.merchant, 'locations.list'),
   );
   await show(flags, locations, (all) =>
     all.length === 0

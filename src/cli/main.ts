@@ -10,6 +10,7 @@ import { systemMessage, systemReason } from '../core/system-failure.ts';
 import { defineApp } from './app.ts';
 import { defineAudit } from './audit.ts';
 import { defineBackup } from './backup.ts';
+import { defineCell } from './cell.ts';
 import { defineCheck } from './check.ts';
 import { defineCompletion } from './completion.ts';
 import { defineCustomer } from './customer.ts';
@@ -67,6 +68,7 @@ function program(): DocumentedCommand {
     defineBackup,
     defineRestore,
     defineVerify,
+    defineCell,
     defineMerchant,
     defineLocation,
     defineToken,

@@ -36,8 +36,8 @@ export async function createForCheck(
   const { createMerchant } = await import('../access/operator/merchants.ts');
   const { createService } = await import('../app.ts');
   const service = createService({ database, secret });
-  const merchant = (await createMerchant(database.writer, name)).id;
-  const other = (await createMerchant(database.writer, `${name} (the other one)`)).id;
+  const merchant = (await createMerchant(database, name)).id;
+  const other = (await createMerchant(database, `${name} (the other one)`)).id;
   const locate = async (owner: string, code: string) => {
     const body = { name: `tallybook check ${code}`, code };
     const { data } = await service.performAsOperator(owner, 'locations.create', body);

@@ -4,6 +4,7 @@
 import { execFile } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Applications } from '../../test/kit/applications.ts';
+import { homeCell } from '../../test/kit/cells.ts';
 import { createTestDatabase, type TestDatabase } from '../../test/kit/database.ts';
 import { Given, type GivenCredential } from '../../test/kit/given.ts';
 import { type ServiceProcess, startProcess } from '../../test/kit/process.ts';
@@ -60,7 +61,10 @@ const lines = async (action: string) => {
 };
 
 test('a merchant is renamed, with a line that has both names', async () => {
-  const renamed = { id: merchant, name: 'Harbour Shop', created_at: time, disabled_at: null };
+  const renamed = {
+    ...{ id: merchant, name: 'Harbour Shop', cell: homeCell },
+    ...{ created_at: time, disabled_at: null },
+  };
   expect(await json('merchant', 'rename', merchant, '--name', 'Harbour Shop')).toEqual(renamed);
   expect(await json('merchant', 'rename', merchant, '--name', 'Harbour Shop')).toEqual(renamed);
   expect(await lines('merchant.rename')).toEqual([

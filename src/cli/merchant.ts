@@ -2,7 +2,7 @@
 
 import type { Merchant } from '../access/operator/merchants.ts';
 import type { Connections } from '../access/transact.ts';
-import { merchantOf } from './access.ts';
+import { atMerchant, merchantOf } from './access.ts';
 import { type CommonFlags, define, group, idOf, nameOf, withStore } from './command.ts';
 import type { DocumentedCommand } from './help.ts';
 import { fileArgument, members, show, showExport, table, timeText } from './output.ts';
@@ -12,6 +12,7 @@ interface NameFlags extends CommonFlags {
 }
 
 interface CreateFlags extends NameFlags {
+  readonly cell?: string;
   readonly forCheck?: boolean;
 }
 
@@ -27,6 +28,7 @@ export function defineMerchant(program: DocumentedCommand): void {
     example: 'tallybook merchant create --name "Corner Shop"',
   })
     .requiredOption('--name <name>', 'what to call it', nameOf)
+    .option('--cell <cell>', 'in which its data shall be, for ever (default: the emptiest)')
     .option(
       '--for-check',
       'with a second merchant, tokens and an application for "tallybook check"; prints JSON',
@@ -79,7 +81,7 @@ async function exportMerchant(id: string, file: string, flags: CommonFlags): Pro
     const { linesOfMerchant, writeLines } = await import('./export.ts');
     const { recordAction } = await import('../access/transact.ts');
     const { withSnapshot } = await import('../database/snapshot.ts');
-    const { writer } = database;
+    const { writer } = await atMerchant(database, merchant);
     await recordAction(writer, { action: 'merchant.export', merchant_id: merchant, file });
     return withSnapshot(writer, (reader) => writeLines(linesOfMerchant(reader, merchant), file));
   });
@@ -99,10 +101,11 @@ async function change(
   await show(flags, merchant, describe);
 }
 
-function describe({ id, name, created_at, disabled_at }: Merchant): string {
+function describe({ id, name, cell, created_at, disabled_at }: Merchant): string {
   return members([
     ['Merchant', id],
     ['Name', name],
+    ['Cell', cell],
     ['Created', created_at],
     ['Disabled', disabled_at ?? 'no'],
   ]);
@@ -114,7 +117,7 @@ async function create(flags: CreateFlags): Promise<void> {
     flags,
     async ({ database }) => {
       const { createMerchant } = await import('../access/operator/merchants.ts');
-      return createMerchant(database.writer, flags.name);
+      return createMerchant(database, flags.name, flags.cell);
     },
     { mustExist: false },
   );
@@ -141,10 +144,11 @@ async function list(flags: CommonFlags): Promise<void> {
     all.length === 0
       ? 'There is no merchant yet: make one with "tallybook merchant create".'
       : table(
-          ['Merchant', 'Name', 'Created', 'Disabled'],
-          all.map(({ id, name, created_at, disabled_at }) => [
+          ['Merchant', 'Name', 'Cell', 'Created', 'Disabled'],
+          all.map(({ id, name, cell, created_at, disabled_at }) => [
             id,
             name,
+            cell,
             timeText(created_at),
             disabled_at === null ? '' : timeText(disabled_at),
           ]),

@@ -174,7 +174,7 @@ async function showInvited(flags: CommonFlags, person: Person, origin: string): 
 
 async function list(flags: ListFlags): Promise<void> {
   const people = await withStore(flags, ({ database }) =>
-    everyPage<Person>(database.reader, flags.merchant, 'people.list'),
+    everyPage<Person>(database, flags.merchant, 'people.list'),
   );
   await show(flags, people, (all) =>
     all.length === 0

@@ -3,6 +3,7 @@
 
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
+import { InvalidArgumentError } from 'commander';
 import type { ChainReport } from '../access/audit/verify.ts';
 import { UsageError } from '../config.ts';
 import type { RestoredBackup } from '../database/backup/restore.ts';
@@ -27,11 +28,23 @@ export function defineRestore(program: DocumentedCommand): void {
       '--accept-unsound',
       'take rows that contradict each other as they are, and name them: to save what can be saved',
     )
+    .option(
+      '--cells <number>',
+      'deal the merchants out among so many cells; otherwise each stays in its own',
+      cellsOf,
+    )
     .action(restore);
+}
+
+function cellsOf(text: string): number {
+  const number = /^[0-9]{1,3}$/.test(text) ? Number(text) : 0;
+  if (number >= 1) return number;
+  throw new InvalidArgumentError('It must be a whole number from 1 to 999.');
 }
 
 interface RestoreFlags extends CommonFlags {
   readonly acceptUnsound?: boolean;
+  readonly cells?: number;
 }
 
 /** What was restored, and what a look at it has shown. */
@@ -40,9 +53,9 @@ export type Restoration = Checked & RestoredBackup;
 type Checked = Awaited<ReturnType<typeof checked>>;
 
 async function restore(file: string, flags: RestoreFlags): Promise<void> {
-  const { acceptUnsound } = flags;
+  const { acceptUnsound, cells } = flags;
   const restoration = await restoreFrom(() => sourceOf(file), {
-    acceptUnsound,
+    ...{ acceptUnsound, cells },
     open: (options) => withStore(flags, checked, options),
   });
   await show(flags, restoration, acceptUnsound ? describeSaved : describe);
@@ -53,6 +66,7 @@ export const isSound = ({ ok, broken }: Restoration): boolean => ok && broken.le
 
 interface RestoreOptions {
   readonly acceptUnsound?: boolean | undefined;
+  readonly cells?: number | undefined;
   /** Opens the database with these options, and checks it. */
   readonly open: (options: Partial<OpenOptions>) => Promise<Checked>;
 }
@@ -60,14 +74,14 @@ interface RestoreOptions {
 /** @throws Error when nothing was restored. */
 export async function restoreFrom(
   source: () => Readable,
-  { acceptUnsound, open }: RestoreOptions,
+  { acceptUnsound, cells, open }: RestoreOptions,
 ): Promise<Restoration> {
   const { restoreBackup } = await import('../database/backup/restore.ts');
   const { operatorLine } = await import('../access/audit/operator-entry.ts');
   const [found, restored] = await restoreBackup(source(), {
     auditLine: ({ created_at, sha256 }) =>
       operatorLine({ action: 'database.restore', created_at, sha256 }),
-    acceptUnsound,
+    ...{ acceptUnsound, cells },
     open: (fill) => open({ purpose: 'migration', mustExist: false, fill }),
   });
   return { ...found, ...restored };
@@ -83,7 +97,7 @@ function sourceOf(file: string): Readable {
 export async function checked({ database, schemaVersion, applied }: Store) {
   const { verifyLedger } = await import('../inventory/verify.ts');
   const { verifyChain } = await import('../access/audit/verify.ts');
-  const ledger = await verifyLedger(database.writer);
+  const ledger = await verifyLedger(database);
   const audit = await verifyChain(database.reader);
   return { ok: ledger.ok && audit.ok, schema_version: schemaVersion, applied, ledger, audit };
 }

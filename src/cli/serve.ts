@@ -133,12 +133,12 @@ async function demoOf(running: Running): Promise<Demo> {
 
 /** Who was invited to the demo, and has not used the link: it may have ended. */
 async function ownerToCome({ service, store }: Running): Promise<InvitedOwner | undefined> {
-  const { reader } = store.database;
-  const [merchant, another] = await firstMerchants(reader);
+  const { database } = store;
+  const [merchant, another] = await firstMerchants(database.reader);
   if (merchant === undefined || another !== undefined) return undefined;
   const { everyPage } = await import('./listing.ts');
   const [only, somebody] = await everyPage<{ readonly id: string; readonly status: string }>(
-    reader,
+    database,
     merchant,
     'people.list',
   );

@@ -6,8 +6,8 @@ import { get as getHttps } from 'node:https';
 import type { Credential } from '../access/operator/credentials.ts';
 import { type Config, readConfig, UsageError } from '../config.ts';
 import { limits } from '../core/limits.ts';
-import type { Reader } from '../core/statement.ts';
 import { systemMessage } from '../core/system-failure.ts';
+import type { Database } from '../database/connect.ts';
 import { type CommonFlags, define, withStore } from './command.ts';
 import type { DocumentedCommand } from './help.ts';
 import { count, show } from './output.ts';
@@ -163,23 +163,25 @@ async function backupNeeds(
 
 async function databaseNeeds(flags: StatusFlags): Promise<Need[]> {
   try {
-    return await withStore(flags, ({ database }) => merchantNeeds(database.reader));
+    return await withStore(flags, ({ database }) => merchantNeeds(database));
   } catch (error) {
     const what = error instanceof Error ? systemMessage(error) : String(error);
     return [{ about: 'database', what, remedy: 'the service cannot write before this is mended' }];
   }
 }
 
-async function merchantNeeds(reader: Reader): Promise<Need[]> {
+async function merchantNeeds(database: Database): Promise<Need[]> {
+  const { reader } = database;
   const { allMerchants } = await import('../access/operator/merchants.ts');
   const { endingCredentials } = await import('../access/operator/credentials.ts');
   const { countPaused } = await import('../webhooks/store.ts');
   const needs: Need[] = [];
-  for await (const { id, disabled_at } of allMerchants(reader)) {
+  const readerIn = (cell: string) => database.inCell(cell).reader;
+  for await (const { id, cell, disabled_at } of allMerchants(reader)) {
     if (disabled_at !== null) continue;
     const ending = await endingCredentials(reader, id, soonSeconds);
     needs.push(...ending.filter(isNearEnd).map(tokenNeed));
-    for (const { pause_reason: why, webhooks } of await reader.query(countPaused(id))) {
+    for (const { pause_reason: why, webhooks } of await readerIn(cell).query(countPaused(id))) {
       const verb = webhooks === 1 ? 'is' : 'are';
       const what = `${count(webhooks, 'webhook')} of ${id} ${verb} paused: ${why}`;
       needs.push({ about: 'webhook', what, remedy: remedyOfPaused });

@@ -25,7 +25,7 @@ async function verify(flags: VerifyFlags): Promise<void> {
     const { verifyLedger } = await import('../inventory/verify.ts');
     const { merchant } = flags;
     if (merchant !== undefined) await merchantOf(database, merchant);
-    return verifyLedger(database.writer, { merchant });
+    return verifyLedger(database, { merchant });
   });
   await show(flags, verification, differencesOf);
   if (!verification.ok) process.exitCode = 1;

@@ -30,6 +30,8 @@ export const limits = {
   eventLookInterval: 50,
   /** The same for commits of other nodes, and for a credential that was revoked meanwhile. */
   eventPollInterval: 500,
+  /** How long a cell that was added waits for what runs beside the requests. */
+  cellLookInterval: 10_000,
   /** So many positions in one look: more than a merchant's batches commit between two. */
   eventsPerLookMax: 500,
   idempotencyKeyLengthMin: 16,

@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 async function differences(merchant: string, rangeSize: number) {
-  const found = await verifyLedger(database.writer, { merchant, rangeSize });
+  const found = await verifyLedger(database, { merchant, rangeSize });
   return found.differences;
 }
 

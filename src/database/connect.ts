@@ -6,6 +6,7 @@
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { firstCell } from '../core/cells.ts';
 import { limits } from '../core/limits.ts';
 import {
   type Connection,
@@ -15,11 +16,13 @@ import {
   type Statement,
   type Writer,
 } from '../core/statement.ts';
+import { listCells } from './cells.ts';
 import { Client } from './client.ts';
 import { databaseFailure, isSilence } from './failure.ts';
 import { FairReads } from './fair-reads.ts';
 import {
   greetedBy,
+  inOwnSession,
   inSharedSession,
   isLostName,
   leavesOpen,
@@ -52,6 +55,10 @@ export interface Database {
     readonly reader: Reader;
     readonly writer: Writer;
   };
+  /** The same connections, for statements about merchants of this cell. */
+  inCell(cell: string): Database;
+  /** The names of all cells, in one order. */
+  cells(): Promise<readonly string[]>;
   /** Connections in use, idle and waited for, for the metrics. */
   usage(): { readonly total: number; readonly idle: number; readonly waiting: number };
   /** How many connections this may open. Only whoever delivers opens those of deliveries. */
@@ -104,18 +111,7 @@ export function connectDatabase(options: ConnectOptions): Database {
   const pools = [reads, reserve, writes, leases, globalWriter, deliveryReads, deliveryWrites];
   const sum = (count: (pool: pg.Pool) => number) =>
     pools.map(count).reduce((total, one) => total + one, 0);
-  return {
-    readerOf: (merchant) => fair.readerOf(merchant),
-    reader: fair.readerOf(''),
-    reserve: poolReader(reserve, health),
-    writer: poolWriter(writes, health),
-    leases: poolWriter(leases, health),
-    globalWriter: poolWriter(globalWriter, health),
-    deliveries: {
-      readerOf: (merchant) => fairDeliveries.readerOf(merchant),
-      reader: fairDeliveries.readerOf(''),
-      writer: poolWriter(deliveryWrites, health),
-    },
+  const common: Pick<Database, 'usage' | 'connectionsMax' | 'setPooling' | 'close'> = {
     usage: () => ({
       total: sum((pool) => pool.totalCount),
       idle: sum((pool) => pool.idleCount),
@@ -132,6 +128,41 @@ export function connectDatabase(options: ConnectOptions): Database {
       await Promise.race([Promise.all(pools.map((pool) => pool.end())), late]);
     },
   };
+  const viewOf = (cell: string): Database => {
+    const writerOf = (pool: pg.Pool) => poolWriter(pool, health, cell);
+    return {
+      ...common,
+      readerOf: (merchant) => readerIn(cell, fair.readerOf(merchant)),
+      reader: readerIn(cell, fair.readerOf('')),
+      reserve: readerIn(cell, poolReader(reserve, health)),
+      writer: writerOf(writes),
+      leases: writerOf(leases),
+      globalWriter: writerOf(globalWriter),
+      deliveries: {
+        readerOf: (merchant) => readerIn(cell, fairDeliveries.readerOf(merchant)),
+        reader: readerIn(cell, fairDeliveries.readerOf('')),
+        writer: writerOf(deliveryWrites),
+      },
+      inCell: viewOf,
+      cells: async () => (await fair.readerOf('').query(listCells)).map(({ name }) => name),
+    };
+  };
+  return viewOf(firstCell);
+}
+
+/** A statement that is not about the first cell. Nobody else sees where it goes. */
+interface Placed<Row> extends Statement<Row> {
+  readonly cell?: string;
+}
+
+function readerIn(cell: string, reader: Reader): Reader {
+  if (cell === firstCell) return reader;
+  return {
+    query<Row>(statement: Statement<Row>) {
+      const placed: Placed<Row> = { ...statement, cell };
+      return reader.query(placed);
+    },
+  };
 }
 
 /**
@@ -140,6 +171,8 @@ export function connectDatabase(options: ConnectOptions): Database {
  * an answer since then are not used any more. Otherwise each of them costs a request 4 s and a 503.
  */
 class ConnectionHealth {
+  /** The cell that the last read on a connection was about, unless it is the first. */
+  readonly cells = new WeakMap<pg.ClientBase, string>();
   readonly sharing: Sharing;
   readonly primary = new Primary();
   readonly #report: (failure: DatabaseFailure) => void;
@@ -216,11 +249,11 @@ async function look(
 
 function poolReader(pool: pg.Pool, health: ConnectionHealth): Reader {
   return {
-    async query<Row>(statement: Statement<Row>): Promise<Row[]> {
+    async query<Row>(statement: Placed<Row>): Promise<Row[]> {
       if (pool.waitingCount >= pool.options.max * limits.poolWaitersPerConnectionMax) {
         throw new DatabaseFailure('away', undefined, new Error('too many wait for a connection'));
       }
-      const connection = await acquire(pool, health);
+      const connection = await acquire(pool, health, statement.cell);
       try {
         const isPlannedAnew = statement.name === '';
         const sent = isPlannedAnew ? plannedAnew(statement) : [statement];
@@ -235,8 +268,8 @@ function poolReader(pool: pg.Pool, health: ConnectionHealth): Reader {
   };
 }
 
-function poolWriter(pool: pg.Pool, health: ConnectionHealth): Writer {
-  return { connect: () => acquire(pool, health) };
+function poolWriter(pool: pg.Pool, health: ConnectionHealth, cell: string): Writer {
+  return { connect: () => acquire(pool, health, cell) };
 }
 
 interface PooledConnection extends Connection {
@@ -248,14 +281,18 @@ interface PooledConnection extends Connection {
 const timeoutFor = (statements: readonly Statement[]) =>
   statements.length === 1 ? limits.connectionSilenceTimeout : limits.requestDeadline;
 
-async function acquire(pool: pg.Pool, health: ConnectionHealth): Promise<PooledConnection> {
+async function acquire(
+  pool: pg.Pool,
+  health: ConnectionHealth,
+  cell = firstCell,
+): Promise<PooledConnection> {
   try {
     let client = await pool.connect();
     while (!health.isTrusted(client)) {
       client.release(true);
       client = await pool.connect();
     }
-    return pooledConnection(client, health);
+    return pooledConnection(client, health, cell);
   } catch (error) {
     const failure = databaseFailure(error);
     health.report(failure);
@@ -264,8 +301,12 @@ async function acquire(pool: pg.Pool, health: ConnectionHealth): Promise<PooledC
   }
 }
 
-function pooledConnection(client: pg.PoolClient, health: ConnectionHealth): PooledConnection {
-  const { sharing, primary } = health;
+function pooledConnection(
+  client: pg.PoolClient,
+  health: ConnectionHealth,
+  cell: string,
+): PooledConnection {
+  const { sharing, primary, cells } = health;
   let isOurs = true;
   let isOpen = false;
   const end = (destroy: boolean) => {
@@ -273,8 +314,14 @@ function pooledConnection(client: pg.PoolClient, health: ConnectionHealth): Pool
     isOurs = false;
   };
   const sendOnce = async (statements: readonly Statement[], timeout: number) => {
-    if (!sharing.isShared(client)) return exchange(client, statements, timeout, health);
-    const { sent, before } = inSharedSession(statements, isOpen, primary.latest);
+    if (!sharing.isShared(client)) {
+      const left = cells.get(client) ?? firstCell;
+      const { sent, before } = inOwnSession(statements, isOpen, left, cell);
+      if (before > 0) cells.set(client, cell);
+      const results = await exchange(client, sent, timeout, health);
+      return before === 0 ? results : results.slice(before);
+    }
+    const { sent, before } = inSharedSession(statements, isOpen, primary.latest, cell);
     const results = await exchange(client, sent, timeout, health);
     primary.noteTimeline(timelineIn(results));
     return results.slice(before, before + statements.length);

@@ -2,6 +2,7 @@
 // each its own row or nothing.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { homeCell } from '../../test/kit/cells.ts';
 import { createTestDatabase, type TestDatabase } from '../../test/kit/database.ts';
 import { Given } from '../../test/kit/given.ts';
 import type { MerchantId } from '../core/principal.ts';
@@ -17,7 +18,7 @@ let given: Given;
 
 beforeAll(async () => {
   db = await createTestDatabase();
-  database = connectDatabase({ url: db.serviceUrl, writers: 1 });
+  database = connectDatabase({ url: db.serviceUrl, writers: 1 }).inCell(homeCell);
   given = new Given(db);
 });
 afterAll(async () => {

@@ -85,23 +85,6 @@ test('a newer schema and a changed migration are refused', async () => {
   await client.end();
 });
 
-test('two schemas of one database are brought up to date each by itself', async () => {
-  const urls = await freshDatabase();
-  const whole = await migrate(urls);
-  const cell = await migrate({ ...urls, schema: 'cell 2' });
-  expect(cell).toEqual(whole);
-  expect(await migrate({ ...urls, schema: 'cell 2' })).toMatchObject({ applied: [] });
-  const client = new pg.Client({ connectionString: urls.owner });
-  await client.connect();
-  const { rows } = await client.query(
-    `select json_agg(distinct nspname) as schemas, count(*)::int as tables, relname as name
-     from pg_class c join pg_namespace n on n.oid = relnamespace
-     where nspname in ('public', 'cell 2') and relkind = 'r' group by relname having count(*) <> 2`,
-  );
-  await client.end();
-  expect(rows).toEqual([]);
-});
-
 test.each([
   [
     "select ';' -- a;b\n;create function f() as $$ begin; end $$;",

@@ -3,19 +3,19 @@
 // lets one process do a step at a time; unlike a lock of the session, it works behind a pooler.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
+import { firstCell } from '../core/cells.ts';
 import type { Statement } from '../core/statement.ts';
+import { findCells, pathOf } from './cells.ts';
 import { Client } from './client.ts';
 import { codeOf, patienceOfWork } from './find.ts';
 import { type Migration, readMigrations } from './migrations.ts';
-import { ensureServiceRole, grantRights } from './role.ts';
+import { ensureServiceRole, grantLikeFirst, grantRights } from './role.ts';
 
 export interface MigrateOptions {
   /** The URLs of the schema's owner and of the service. */
   readonly owner: string;
   readonly service: string;
-  /** The schema to bring up to date, made if it is not there. */
-  readonly schema?: string;
   /** The line of the audit trail that the last step of a migration writes. */
   readonly auditLine?: ((migration: string) => Statement) | undefined;
   /** Called each time that a step gives way to others who hold its tables. */
@@ -49,9 +49,9 @@ const patience = 15 * 60_000;
  */
 export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   const migrations = await readMigrations();
-  return asOwner(options, async (client, begin) => {
+  return asOwner(options.owner, async (client) => {
     const serviceIsOwner = await ensureServiceRole(client, options.service, begin);
-    const applied = await applyMissing(client, migrations, migrations, { ...options, begin });
+    const applied = await applyMissing(client, migrations, migrations, options);
     if (!serviceIsOwner) await grantRights(client, options.service, begin);
     return { applied, version: migrations.length, serviceIsOwner };
   });
@@ -63,15 +63,67 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
  */
 export async function migrateThrough(owner: string, version: number): Promise<void> {
   const migrations = await readMigrations();
-  await asOwner({ owner }, async (client, begin) => {
-    await applyMissing(client, migrations.slice(0, version), migrations, { begin });
+  await asOwner(owner, async (client) => {
+    await applyMissing(client, migrations.slice(0, version), migrations, {});
   });
 }
 
-/** @param work given what each of its transactions begins with. */
+/**
+ * Adds a cell of the present version, with the rights that the service's role has in the first one.
+ * All of it, or nothing.
+ * @param auditLine committed with it.
+ * @throws Error when there is one of this name, or the schema is not up to date.
+ */
+export async function addCell(owner: string, cell: string, auditLine: Statement): Promise<void> {
+  const migrations = await readMigrations();
+  await asOwner(owner, (client) =>
+    givingWay(cell, {}, () =>
+      inTransaction(client, async () => {
+        const { rows } = await client.query<{ version: number; in_progress: string }>(
+          `select max(number) as version, max(name) filter (where number = 0) as in_progress
+           from schema_migrations`,
+        );
+        const [{ version, in_progress } = { version: 0, in_progress: '' }] = rows;
+        requireKnown(version, in_progress, migrations);
+        if (version < migrations.length || in_progress !== '') {
+          throw new Error('the schema is not up to date: run "tallybook migrate" first');
+        }
+        if ((await findCells(client)).includes(cell)) throw new Error(`there is ${cell} already`);
+        await client.query(`set local lock_timeout = ${tableWait}`);
+        await makeCell(client, cell, version);
+        await grantLikeFirst(client, cell);
+        await client.query(auditLine.text, [...auditLine.values]);
+      }),
+    ),
+  );
+}
+
+/** Under the lock, and undone when the work fails. */
+async function inTransaction(client: pg.Client, work: () => Promise<void>): Promise<void> {
+  try {
+    await client.query(`${begin}; select from schema_migrations where number = 0 for update`);
+    await work();
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback');
+    throw error;
+  }
+}
+
+/** Makes a cell as the migrations up to a version leave it, in a transaction of the owner's. */
+export async function makeCell(client: pg.Client, cell: string, version: number): Promise<void> {
+  const migrations = await readMigrations();
+  await client.query(`create schema ${cell}; set local search_path = ${pathOf(cell)}, pg_temp`);
+  for (const { cellSteps } of migrations.slice(0, version)) {
+    for (const step of cellSteps) await client.query(step);
+  }
+  await client.query('insert into cells (name, version) values ($1, $2)', [cell, version]);
+  await client.query('set local search_path = public, pg_temp');
+}
+
 async function asOwner<Result>(
-  { owner, schema = 'public' }: Pick<MigrateOptions, 'owner' | 'schema'>,
-  work: (client: pg.Client, begin: string) => Promise<Result>,
+  owner: string,
+  work: (client: pg.Client) => Promise<Result>,
 ): Promise<Result> {
   const client = new Client({
     connectionString: owner,
@@ -81,26 +133,25 @@ async function asOwner<Result>(
   client.on('error', () => undefined);
   await client.connect();
   try {
-    const begin = beginIn(schema);
-    await createHistory(client, schema, begin);
-    return await work(client, begin);
+    await createHistory(client);
+    return await work(client);
   } finally {
     await client.end();
   }
 }
 
 /** The owner may be the service's role, with its settings, and a pooler may be before it. */
-const beginIn = (schema: string) => `begin read write;
+const begin = `begin read write;
   set local timezone = 'UTC'; set local lock_timeout = '60s'; set local statement_timeout = 0;
-  set local search_path = ${pg.escapeIdentifier(schema)}, pg_temp`;
+  set local search_path = public, pg_temp`;
 
-/** Row 0 is the lock. It also names the migration in progress and counts its steps so far. */
-async function createHistory(client: pg.Client, schema: string, begin: string): Promise<void> {
+/**
+ * What migrations themselves need. Row 0 is the lock. It also names the migration in progress and
+ * counts its steps so far.
+ */
+async function createHistory(client: pg.Client): Promise<void> {
   try {
     await client.query(begin);
-    if (schema !== 'public') {
-      await client.query(`create schema if not exists ${pg.escapeIdentifier(schema)}`);
-    }
     await client.query(`
       create table if not exists schema_migrations (
         number integer primary key,
@@ -111,12 +162,22 @@ async function createHistory(client: pg.Client, schema: string, begin: string): 
       );
       insert into schema_migrations (number, name, checksum, steps) values (0, '', '', 0)
         on conflict do nothing;
-      commit`);
+      create table if not exists cells (
+        name text collate "C" primary key,
+        version integer not null,
+        created_at timestamptz not null default now()
+      );
+      insert into cells (name, version) values ('${firstCell}', 0) on conflict do nothing`);
+    const { rowCount } = await client.query('select from pg_namespace where nspname = $1', [
+      firstCell,
+    ]);
+    if (rowCount === 0) await client.query(`create schema ${firstCell}`);
+    await client.query('commit');
   } catch (error) {
     await client.query('rollback');
     // "if not exists" is not safe against another process at the same instant; the second look is.
     if (!['23505', '42P07', '42710', '42P06'].includes(codeOf(error))) throw error;
-    await createHistory(client, schema, begin);
+    await createHistory(client);
   }
 }
 
@@ -124,13 +185,13 @@ async function applyMissing(
   client: pg.Client,
   wanted: readonly Migration[],
   known: readonly Migration[],
-  options: Pick<MigrateOptions, 'auditLine' | 'onBlocked'> & { readonly begin: string },
+  options: Pick<MigrateOptions, 'auditLine' | 'onBlocked'>,
 ): Promise<string[]> {
   const applied: string[] = [];
   for (const migration of wanted) {
     let step: Step;
     do {
-      step = await givingWay(migration, options, () =>
+      step = await givingWay(migration.name, options, () =>
         applyStep(client, migration, known, options),
       );
     } while (step === 'more');
@@ -141,7 +202,7 @@ async function applyMissing(
 
 /** Nothing of a step is there until it commits, so it can be tried again. */
 async function givingWay<T>(
-  { name }: Migration,
+  name: string,
   { onBlocked }: Pick<MigrateOptions, 'onBlocked'>,
   work: () => Promise<T>,
 ): Promise<T> {
@@ -172,9 +233,9 @@ async function applyStep(
   client: pg.Client,
   migration: Migration,
   known: readonly Migration[],
-  { auditLine, begin }: Pick<MigrateOptions, 'auditLine'> & { readonly begin: string },
+  { auditLine }: Pick<MigrateOptions, 'auditLine'>,
 ): Promise<Step> {
-  const { number, name, checksum, steps } = migration;
+  const { number, name, checksum } = migration;
   try {
     await client.query(`${begin}; select from schema_migrations where number = 0 for update`);
     const { rows } = await client.query<{ name: string; checksum: string; steps: number }>(
@@ -192,11 +253,13 @@ async function applyStep(
       await client.query('commit');
       return 'none';
     }
+    // No cell is added meanwhile, so the steps that were counted are the first of these.
+    const steps = stepsIn(migration, await findCells(client));
     const isLast = done + 1 === steps.length;
     // The log is in order: the last step flushes those before it as well.
     const later = isLast ? '' : '; set local synchronous_commit = off';
     await client.query(`set local lock_timeout = ${tableWait}${later}`);
-    await client.query(steps[done] ?? '');
+    await perform(client, migration, steps[done]);
     await client.query(
       'update schema_migrations set name = $1, checksum = $2, steps = $3 where number = 0',
       isLast ? ['', '', 0] : [name, checksum, done + 1],
@@ -214,6 +277,37 @@ async function applyStep(
   } catch (error) {
     await client.query('rollback');
     throw error;
+  }
+}
+
+/** A step in one place: the global tables, or a cell. */
+interface PlacedStep {
+  readonly sql: string;
+  readonly cell?: string;
+  /** The cell is of this version afterwards. */
+  readonly isLastOfCell?: boolean;
+}
+
+/** One cell after the other. */
+function stepsIn({ steps, cellSteps }: Migration, cells: readonly string[]): PlacedStep[] {
+  const last = cellSteps.length - 1;
+  return [
+    ...steps.map((sql) => ({ sql })),
+    ...cells.flatMap((cell) =>
+      cellSteps.map((sql, index) => ({ sql, cell, isLastOfCell: index === last })),
+    ),
+  ];
+}
+
+async function perform(
+  client: pg.Client,
+  { number }: Migration,
+  { sql, cell, isLastOfCell }: PlacedStep = { sql: '' },
+): Promise<void> {
+  if (cell !== undefined) await client.query(`set local search_path = ${pathOf(cell)}, pg_temp`);
+  await client.query(sql);
+  if (isLastOfCell === true) {
+    await client.query('update cells set version = $1 where name = $2', [number, cell]);
   }
 }
 

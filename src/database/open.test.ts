@@ -53,7 +53,7 @@ describe('a data directory', () => {
     await first.close();
     const second = await openStore(config, quietLog(), options);
     expect(second).toMatchObject({ isNew: true, applied: [] });
-    await createMerchant(second.database.writer, 'Corner Shop');
+    await createMerchant(second.database, 'Corner Shop');
     await second.close();
     const third = await openStore(config, quietLog(), options);
     expect(third).toMatchObject({ isNew: false, secret: first.secret });
@@ -73,7 +73,8 @@ describe('a data directory', () => {
        cross join lateral unnest(i.indcollation) as part (oid)
        join pg_collation c on c.oid = part.oid
        join pg_database d on d.datname = current_database()
-       where i.indrelid in (select oid from pg_class where relnamespace = 'public'::regnamespace)`,
+       where i.indrelid in (select oid from pg_class
+         where relnamespace = any (current_schemas(false)::text[]::regnamespace[]))`,
     );
     await client.end();
     expect(rows).toEqual([{ parts: expect.any(Number), of_the_system: 0 }]);

@@ -4,7 +4,9 @@
 
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
+import { firstCell } from '../core/cells.ts';
 import { commit, planAnew, type Statement } from '../core/statement.ts';
+import { enter, inCell, pathOf } from './cells.ts';
 import { Client } from './client.ts';
 import { codeOf, patienceOfLooks } from './find.ts';
 import { settings } from './role.ts';
@@ -19,8 +21,6 @@ export type Pooling = 'none' | 'named' | 'nameless';
 /** In a transaction nothing else of the session has an effect on what its statements mean or do. */
 const ofTransactions = {
   ...settings,
-  // Last, because a table of another client's with the name of one of ours would be found first.
-  search_path: 'public, pg_temp',
   role: 'none',
   bytea_output: 'hex',
   intervalstyle: 'postgres',
@@ -29,8 +29,9 @@ const ofTransactions = {
   transform_null_equals: 'off',
 };
 
-/** BEGIN says the first two, and the socket that the third is about is the pooler's. */
+/** The cell says the first, BEGIN the next two, and the socket of the last is the pooler's. */
 const ofSessions = [
+  'search_path',
   'default_transaction_isolation',
   'default_transaction_read_only',
   'tcp_keepalives_idle',
@@ -39,7 +40,7 @@ const ofSessions = [
 /** What a transaction begins with where others use its session, too. */
 const ownSettings = Object.entries(ofTransactions)
   .filter(([name]) => !ofSessions.includes(name))
-  .map(([name, value]) => `set local ${name} = ${name === 'search_path' ? value : `'${value}'`}`)
+  .map(([name, value]) => `set local ${name} = '${value}'`)
   .join('; ');
 
 /** How statements have to be sent, as far as this process knows by now. */
@@ -126,17 +127,43 @@ export function inSharedSession(
   statements: readonly Statement[],
   isOpen: boolean,
   timeline: number,
+  cell: string,
 ): { readonly sent: readonly Statement[]; readonly before: number } {
   const isRead = !isOpen && !statements.some(isBegin);
   const all = isRead ? [beginRead, ...statements, commit] : statements;
   const sent = all.map((statement) => {
     if (isBegin(statement)) {
-      const texts = [statement.text, ownSettings, `select expect_primary(${timeline}) as timeline`];
+      // Temporary ones last: one of another client's with the name of one of ours would be found.
+      const path = `set local search_path = ${pathOf(cell)}, pg_temp`;
+      const primary = `select expect_primary(${timeline}) as timeline`;
+      const texts = [statement.text, ownSettings, path, primary];
       return { name: '', text: texts.join('; '), values: [] };
     }
-    return statement.text === commit.text ? { ...statement, name: '' } : statement;
+    return statement.text === commit.text ? { ...statement, name: '' } : inCell(statement, cell);
   });
   return { sent, before: isRead ? 1 : 0 };
+}
+
+/**
+ * The same in a session of the connection's own. What reads leave it in is another cell than `cell`
+ * or the same. A transaction enters its cell with its BEGIN: neither is done without the other. A
+ * read that fails to enter is discarded, as is what was read behind it.
+ */
+export function inOwnSession(
+  statements: readonly Statement[],
+  isOpen: boolean,
+  left: string,
+  cell: string,
+): { readonly sent: readonly Statement[]; readonly before: number } {
+  if (left === cell && cell === firstCell) return { sent: statements, before: 0 };
+  const named = statements.map((statement) => inCell(statement, cell));
+  if (isOpen || left === cell) return { sent: named, before: 0 };
+  if (!statements.some(isBegin)) return { sent: [enter(cell), ...named], before: 1 };
+  const path = `set local search_path = ${pathOf(cell)}`;
+  const sent = named.map((statement) =>
+    isBegin(statement) ? { name: '', text: `${statement.text}; ${path}`, values: [] } : statement,
+  );
+  return { sent, before: 0 };
 }
 
 /** Of the server that has done this: BEGIN and the settings have a result for each statement. */

@@ -66,7 +66,7 @@ test('a role of an earlier version is accepted where the server is as usual', as
   const [row] = await db.sql<{ version: number }>(
     'select max(number) as version from schema_migrations',
   );
-  for (const setting of ['datestyle', 'extra_float_digits', 'search_path']) {
+  for (const setting of ['datestyle', 'extra_float_digits']) {
     await db.sql(`alter role ${role} in database ${name} reset ${setting}`);
   }
   await assertSafe(db.serviceUrl, row?.version ?? 0);

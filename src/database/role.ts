@@ -3,8 +3,10 @@
 // no connection can be without them.
 
 import type pg from 'pg';
+import { firstCell } from '../core/cells.ts';
 import { limits } from '../core/limits.ts';
 import { resources } from '../resources.ts';
+import { findCells, pathOf } from './cells.ts';
 import { Client } from './client.ts';
 
 /** What each session and, behind a pooler, each transaction of the service begins with. */
@@ -25,13 +27,13 @@ export const settings: Readonly<Record<string, string>> = {
   // Every list was planned anew at each request otherwise, for a third of its time in the database.
   plan_cache_mode: 'force_generic_plan',
   // Migrations put everything there: a schema in front of it would be another database.
-  search_path: 'public',
+  search_path: pathOf(firstCell),
 };
 
 /** What the service does with the tables that belong to no resource. */
 const accessRights = `
   grant usage on schema public to %ROLE%;
-  grant select on schema_migrations, merchants, credentials, credential_tokens, applications,
+  grant select on schema_migrations, cells, merchants, credentials, credential_tokens, applications,
     application_secrets, oauth_records, rate_buckets, person_passwords, person_passkeys,
     sign_in_tries, sign_in_challenges, audit_records, audit_head to %ROLE%;
   grant execute on all functions in schema public to %ROLE%;
@@ -63,7 +65,13 @@ const resourceRights = resources
     ...(updates.length === 0 ? [] : [`grant update (${updates.join(', ')}) on ${name} to %ROLE%;`]),
   ]);
 
-const rights = [accessRights, ...resourceRights].join('\n');
+const rightsIn = (cell: string): string =>
+  [
+    `set local search_path = ${pathOf(cell)}, pg_temp;`,
+    `grant usage on schema ${cell} to %ROLE%;`,
+    `grant execute on all functions in schema ${cell} to %ROLE%;`,
+    ...resourceRights,
+  ].join('\n');
 
 /**
  * Makes the service's role if need be, and gives it the settings that it has not got. Returns
@@ -80,7 +88,7 @@ export async function ensureServiceRole(
   return alone(owner, begin, async () => {
     const found = await findRole(owner, service);
     if (!found.exists) await createRole(owner, service, found);
-    const statements = missingSettings(owner, found);
+    const statements = [...missingSettings(owner, found), ...pathOfOwner(found)];
     try {
       for (const statement of statements) await owner.query(statement);
     } catch (error) {
@@ -102,8 +110,22 @@ export async function grantRights(
   begin: string,
 ): Promise<void> {
   const { user = '' } = new Client({ connectionString: serviceUrl });
-  const statements = rights.replaceAll('%ROLE%', owner.escapeIdentifier(user));
-  await alone(owner, begin, () => owner.query(statements));
+  await alone(owner, begin, async () => {
+    const rights = [accessRights, ...(await findCells(owner)).map(rightsIn)].join('\n');
+    await owner.query(rights.replaceAll('%ROLE%', owner.escapeIdentifier(user)));
+  });
+}
+
+/** Who may use the first cell may use this one. In a transaction of the owner's. */
+export async function grantLikeFirst(owner: pg.Client, cell: string): Promise<void> {
+  const { rows } = await owner.query<{ role: string }>(
+    `select quote_ident(r.rolname) as role
+     from pg_namespace n, aclexplode(n.nspacl) a
+     join pg_roles r on r.oid = a.grantee and r.oid <> a.grantor
+     where n.nspname = '${firstCell}' and a.privilege_type = 'USAGE'`,
+  );
+  for (const { role } of rows) await owner.query(rightsIn(cell).replaceAll('%ROLE%', role));
+  await owner.query('set local search_path = public, pg_temp');
 }
 
 /** Two starting processes would otherwise update the same catalogue rows at once and fail. */
@@ -127,6 +149,8 @@ interface FoundRole {
   readonly isOwner: boolean;
   readonly exists: boolean;
   readonly mayCreate: boolean;
+  /** Whether the owner's sessions begin with a search path of their own. */
+  readonly hasPath: boolean;
   /** As `name=value`. */
   readonly settings: readonly string[];
 }
@@ -136,7 +160,11 @@ async function findRole(owner: pg.Client, service: pg.Client): Promise<FoundRole
     `select quote_ident($1) as role, quote_ident(c.rolname) as current,
        quote_ident(d.datname) as database,
        c.rolname = $1 as "isOwner", s.oid is not null as exists,
-       c.rolsuper or c.rolcreaterole as "mayCreate", coalesce(o.setconfig, '{}') as settings
+       c.rolsuper or c.rolcreaterole as "mayCreate", coalesce(o.setconfig, '{}') as settings,
+       exists (
+         select from pg_db_role_setting p, unnest(p.setconfig) as own (setting)
+         where p.setdatabase = d.oid and p.setrole = c.oid and own.setting like 'search_path=%'
+       ) as "hasPath"
      from pg_roles c
      join pg_database d on d.datname = current_database()
      left join pg_roles s on s.rolname = $1
@@ -177,8 +205,15 @@ function missingSettings(
     .filter(([name, value]) => !has.has(`${name}=${value}`))
     .map(
       ([name, value]) =>
-        `alter role ${role} in database ${database} set ${name} = ${owner.escapeLiteral(value)}`,
+        `alter role ${role} in database ${database} set ${name} = ` +
+        (name === 'search_path' ? value : owner.escapeLiteral(value)),
     );
+}
+
+/** For whoever looks into the database as the owner. Nothing of ours depends on it. */
+function pathOfOwner({ current, database, isOwner, hasPath }: FoundRole): string[] {
+  if (isOwner || hasPath) return [];
+  return [`alter role ${current} in database ${database} set search_path = ${pathOf(firstCell)}`];
 }
 
 function isDenied(error: unknown): boolean {

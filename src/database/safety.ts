@@ -3,7 +3,9 @@
 // refusal names every fault, where the setting comes from, and what mends it.
 
 import type pg from 'pg';
+import { firstCell } from '../core/cells.ts';
 import { limits } from '../core/limits.ts';
+import { pathOf } from './cells.ts';
 import { Client } from './client.ts';
 import type { Database } from './connect.ts';
 import { patienceOfLooks } from './find.ts';
@@ -33,14 +35,13 @@ const expectedOfRole: Readonly<Record<string, string>> = {
   idle_in_transaction_session_timeout: String(limits.idleInTransactionTimeout),
   datestyle: 'ISO, YMD',
   extra_float_digits: '1',
-  search_path: 'public',
+  search_path: pathOf(firstCell),
 };
 
 /** The defaults of a server, which are as good. */
 const alsoAccepted: Readonly<Record<string, RegExp>> = {
   datestyle: /^ISO\b/,
   extra_float_digits: /^[0-3]$/,
-  search_path: /^"\$user", ?public$/,
 };
 
 const settingsOfServer = [
@@ -263,7 +264,7 @@ async function rightsFaults(client: pg.Client, role?: string): Promise<string[]>
      where s.rolname = coalesce($1, current_user) and s.oid <> r.oid
        and pg_has_role(s.oid, r.oid, 'member')
        and r.oid = coalesce((select relowner from pg_class
-         where oid = to_regclass('public.inventory_movements')), current_user::regrole)`,
+         where oid = to_regclass('${firstCell}.inventory_movements')), current_user::regrole)`,
     [role],
   );
   return rows.map(({ owner, role, is_superuser }) =>

@@ -148,7 +148,7 @@ export async function inviteOwner(
 /** Makes a new demo merchant, also in a database that has merchants. */
 export async function createDemo(given: Writes, access: Connections): Promise<Demo> {
   const service = insisting(given);
-  const merchant = await createMerchant(access.writer, shop.merchantName);
+  const merchant = await createMerchant(access, shop.merchantName);
   const write = async (type: OperationType, bodies: readonly JsonObject[]) => {
     const answers: WriteAnswer[] = [];
     for (let from = 0; from < bodies.length; from += atOnceMax) {

@@ -3,7 +3,7 @@
 // many bad tokens has to wait.
 
 import type { FastifyRequest } from 'fastify';
-import type { Authenticator } from '../access/authenticator.ts';
+import type { Callers } from '../access/cells.ts';
 import type { AddressLimit } from '../access/rate/address.ts';
 import type { RateLimiter } from '../access/rate/limiter.ts';
 import { isToken } from '../access/token.ts';
@@ -14,7 +14,7 @@ import { requireSameOrigin, sessionToken } from './session-cookie.ts';
 
 /** What decides whether a caller is admitted. */
 export interface CallerChecks {
-  readonly authenticator: Authenticator;
+  readonly authenticator: Pick<Callers, 'authenticate'>;
   /** Counts bad credentials, and answers those beyond the limit instead of the 401. */
   readonly failures: AddressLimit;
   readonly limiter: RateLimiter;

@@ -24,7 +24,7 @@ import { canReach, type MerchantId, type Principal } from '../core/principal.ts'
 import { Problem } from '../core/problem.ts';
 import type { Reads } from '../core/statement.ts';
 import type { Watch } from '../events/watch.ts';
-import type { Dispatcher } from '../operations/dispatch.ts';
+import type { WritePath } from '../operations/dispatch.ts';
 import { hashKey } from '../operations/fingerprint.ts';
 import { writeOf, writeOfItems } from '../operations/write.ts';
 import { type CallerChecks, refuseToken, requireScope, requireWithinRate } from './authenticate.ts';
@@ -39,8 +39,8 @@ export const apiPrefix = '/api/v1';
 /** What the pipeline works with. */
 export interface Api extends CallerChecks {
   readonly readerOf: (merchant: MerchantId) => Reads;
-  readonly dispatcher: Dispatcher;
-  readonly watch: Watch;
+  readonly dispatcher: WritePath;
+  readonly watch: Pick<Watch, 'follow' | 'end' | 'waiting'>;
   readonly cursors: CursorSealer;
 }
 

@@ -158,13 +158,14 @@ describe('the service’s role', () => {
   test('cannot deceive the guards with a table of its own', async () => {
     const client = new pg.Client({ connectionString: service.db.serviceUrl });
     await client.connect();
+    const [{ cell } = {}] = await service.db.sql<{ cell: string }>('select current_schema as cell');
     await client.query('begin read write');
     await client.query(`create temp table inventory_levels as
       select merchant_id, product_id, location_id, 1000::bigint as sequence
-      from public.inventory_levels`);
+      from ${cell}.inventory_levels`);
     const forged = movement({}).replace(
       'into inventory_movements',
-      'into public.inventory_movements',
+      `into ${cell}.inventory_movements`,
     );
     await expect(client.query(forged)).rejects.toThrow(/beyond its level/);
     await client.end();

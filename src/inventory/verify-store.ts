@@ -31,18 +31,29 @@ export interface DifferenceRow {
   readonly expected: string | null;
 }
 
-/** The next merchant that any table of the ledger knows, and whether it is there itself. */
-export function nextMerchant(after: string): Statement<{ id: string | null; exists: boolean }> {
+/** The next merchant that any table of a cell knows, and in which cell it is; null: in none. */
+export function nextMerchant(
+  after: string,
+  cell: string,
+): Statement<{ id: string | null; cell: string | null }> {
   return {
     name: '',
     text: `
-      select next.id, exists (select from merchants m where m.id = next.id) as exists
+      select next.id, (select m.cell from merchants m where m.id = next.id) as cell
       from (select min(id) as id from (
-        select min(id) as id from merchants where id > $1
+        select min(id) as id from merchants where id > $1 and cell = $2
         union all select min(merchant_id) from inventory_levels where merchant_id > $1
         union all select min(merchant_id) from inventory_movements where merchant_id > $1
         union all select min(merchant_id) from operations where merchant_id > $1) known) next`,
-    values: [after],
+    values: [after, cell],
+  };
+}
+
+export function findCell(merchant: string): Statement<{ readonly cell: string }> {
+  return {
+    name: 'find_cell_of_merchant',
+    text: 'select m.cell from merchants m where m.id = $1',
+    values: [merchant],
   };
 }
 

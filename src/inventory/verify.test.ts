@@ -2,6 +2,7 @@
 // names every kind of damage. Damage is planted by the owner, with the constraints switched off.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { homeCell } from '../../test/kit/cells.ts';
 import { createTestDatabase, type TestDatabase } from '../../test/kit/database.ts';
 import { mirrorOf } from '../../test/kit/mirror.ts';
 import { createMerchant } from '../access/operator/merchants.ts';
@@ -349,7 +350,7 @@ describe('damage', () => {
     await givenLevel(merchant, ['5']);
     await damage('delete from credentials where merchant_id = $1', [merchant]);
     await damage('delete from merchants where id = $1', [merchant]);
-    const { differences } = await verifyLedger(database.writer);
+    const { differences } = await verifyLedger(database);
     expect(differences).toContainEqual({
       kind: 'merchant_missing',
       merchant_id: merchant,
@@ -387,14 +388,14 @@ describe('damage', () => {
 });
 
 function verify(merchant: string, rangeSize?: number): Promise<Verification> {
-  return verifyLedger(database.writer, {
+  return verifyLedger(database, {
     merchant,
     ...(rangeSize === undefined ? {} : { rangeSize }),
   });
 }
 
 async function givenMerchant(): Promise<string> {
-  return (await createMerchant(database.writer, 'Corner Shop')).id;
+  return (await createMerchant(database, 'Corner Shop', homeCell)).id;
 }
 
 /** A product and a location that never met. */

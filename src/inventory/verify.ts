@@ -3,6 +3,7 @@
 // works beside a busy service. A level that spans ranges is still judged exactly: movements are
 // only ever added at its end, and it is compared in the snapshot that shows its last ones.
 
+import { eachCell, firstCell, type InCells } from '../core/cells.ts';
 import {
   commit,
   DatabaseFailure,
@@ -16,6 +17,7 @@ import {
   allowLongStatements,
   beginSnapshot,
   type DifferenceRow,
+  findCell,
   type JournalRange,
   type LevelRange,
   type MovementPosition,
@@ -51,19 +53,46 @@ const rangeSizeDefault = 10_000;
 const rangeSizeMin = 500;
 
 /**
- * @param options.merchant only this merchant; otherwise all.
+ * Cell by cell. @param options.merchant only this merchant; otherwise all.
  * @throws DatabaseFailure
  */
 export async function verifyLedger(
-  writer: Writer,
-  options: { readonly merchant?: string | undefined; readonly rangeSize?: number } = {},
+  database: InCells,
+  { merchant, rangeSize = rangeSizeDefault }: VerifyOptions = {},
 ): Promise<Verification> {
   // The walk over movements begins each range with the last row of the one before.
-  const walk = new Walk(writer, Math.max(2, options.rangeSize ?? rangeSizeDefault));
-  if (options.merchant !== undefined) await walk.merchant(options.merchant);
-  else await walk.merchants();
-  const { levels, movements, differences } = walk;
-  return { ok: differences.length === 0, levels, movements, differences };
+  const size = Math.max(2, rangeSize);
+  if (merchant !== undefined) {
+    const [found] = await database.reader.query(findCell(merchant));
+    const { writer } = database.inCell(found?.cell ?? firstCell);
+    const walk = new Walk(writer, size);
+    await walk.merchant(merchant);
+    return verificationOf([walk]);
+  }
+  const walks: Walk[] = [];
+  for (const [cell, { writer }] of await eachCell(database)) {
+    const walk = new Walk(writer, size);
+    await walk.merchants(cell);
+    walks.push(walk);
+  }
+  return verificationOf(walks);
+}
+
+interface VerifyOptions {
+  readonly merchant?: string | undefined;
+  readonly rangeSize?: number;
+}
+
+function verificationOf(walks: readonly Walk[]): Verification {
+  const sum = (count: (walk: Walk) => number) =>
+    walks.map(count).reduce((total, one) => total + one, 0);
+  const differences = walks.flatMap((walk) => walk.differences);
+  return {
+    ok: differences.length === 0,
+    levels: sum((walk) => walk.levels),
+    movements: sum((walk) => walk.movements),
+    differences,
+  };
 }
 
 class Walk {
@@ -78,12 +107,17 @@ class Walk {
     this.#rangeSize = rangeSize;
   }
 
-  async merchants(): Promise<void> {
+  async merchants(cell: string): Promise<void> {
     let after = '';
     for (;;) {
-      const next = await this.#look(() => nextMerchant(after));
+      const next = await this.#look(() => nextMerchant(after, cell));
       if (next === undefined || next.id === null) return;
-      if (!next.exists) this.#add(next.id, [{ ...nowhere, kind: 'merchant_missing' }]);
+      if (next.cell === null) this.#add(next.id, [{ ...nowhere, kind: 'merchant_missing' }]);
+      else if (next.cell !== cell) {
+        this.#add(next.id, [
+          { ...nowhere, kind: 'merchant_elsewhere', found: cell, expected: next.cell },
+        ]);
+      }
       await this.merchant(next.id);
       after = next.id;
     }
@@ -218,6 +252,7 @@ function differenceOf(merchant: string, row: DifferenceRow): Difference {
 function messageOf({ kind, found, expected }: DifferenceRow): string {
   const messages: Readonly<Record<string, string>> = {
     merchant_missing: 'the merchant of these rows does not exist',
+    merchant_elsewhere: `these rows are in ${found}, and their merchant is in ${expected}`,
     quantity_not_sum: `the level says ${found}, its movements add up to ${expected}`,
     quantity_differs: `the level says ${found}, its last movement ${expected}`,
     sequence_differs: `the level is at sequence ${found}, its last movement at ${expected}`,

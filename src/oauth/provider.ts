@@ -19,7 +19,10 @@ export interface ProviderOptions {
   /** The origin under which clients reach the service. */
   readonly issuer: string;
   readonly secret: string;
-  readonly reader: Reader;
+  readonly database: {
+    readonly reader: Reader;
+    inCell(cell: string): { readonly reader: Reader };
+  };
   readonly writer: Writer;
   /** How many tokens an application may get. */
   readonly pace: AddressLimit;
@@ -64,12 +67,12 @@ export function createProvider(library: Library, options: ProviderOptions): Prov
   nameTokens(provider.RefreshToken.prototype, 'ort');
   provider.Client.prototype.compareClientSecret = async function matches(this, actual: string) {
     if (!isSecret(actual)) return false;
-    const found = await options.reader.query(findSecret(this.clientId, hashToken(actual)));
+    const found = await options.database.reader.query(findSecret(this.clientId, hashToken(actual)));
     return found.length === 1;
   };
   provider.registerGrantType(
     'client_credentials',
-    clientCredentialsHandler(provider, library.errors, options.reader),
+    clientCredentialsHandler(provider, library.errors, options.database.reader),
     clientCredentialsParameters,
   );
   return provider;
@@ -88,7 +91,8 @@ function nameTokens(model: object, kind: 'oat' | 'ort'): void {
 
 function configurationOf(library: Library, options: ProviderOptions): Configuration {
   const { errors } = library;
-  const { reader, writer } = options;
+  const { writer } = options;
+  const { reader } = options.database;
   return {
     adapter: adapterFactory({ reader, writer, errors }),
     clientAuthMethods: [...clientAuthMethods],

@@ -45,7 +45,7 @@ export class OAuthServer {
     this.#watch(provider);
     this.#callback = provider.callback();
     const { errors } = library;
-    this.#consent = new ConsentHandler(provider, errors, options.reader, options.writer);
+    this.#consent = new ConsentHandler(provider, errors, options);
   }
 
   /** Answers on `response`, whose headers are kept. `replace` may give another answer. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Api, newKey } from '../../test/kit/api.ts';
+import { homeCell } from '../../test/kit/cells.ts';
 import { type Environment, startEnvironment, startNode } from '../../test/kit/environment.ts';
 import { DatabaseProxy } from '../../test/kit/proxy.ts';
 import { createMerchant } from '../access/operator/merchants.ts';
@@ -218,7 +219,7 @@ describe('a commit is acknowledged when it is on disk', () => {
 
   beforeAll(() =>
     service.db.sql(`
-      create table at_commit (setting text);
+      create table public.at_commit (setting text);
       create function note_setting() returns trigger language plpgsql security definer as $$ begin
         insert into public.at_commit values (current_setting('synchronous_commit'));
         return null;
@@ -248,7 +249,7 @@ describe('a commit is acknowledged when it is on disk', () => {
     expect((await caller.post(path, await adjustment())).status).toBe(201);
     expect((await caller.post('/products', { name: 'Flour' })).status).toBe(201);
     const operator = connectDatabase({ url: service.db.serviceUrl, writers: 1 });
-    await createMerchant(operator.writer, 'Corner Shop');
+    await createMerchant(operator, 'Corner Shop', homeCell);
     await operator.close();
     await later.stop();
     const seen = await service.db.sql('select setting from at_commit');

@@ -36,6 +36,12 @@ export interface DispatchOptions {
   onChange?(merchant: MerchantId, position: number): void;
 }
 
+/** What requests need of it. */
+export type WritePath = Pick<
+  Dispatcher,
+  'perform' | 'findBound' | 'judgeFields' | 'judgeResource' | 'queued'
+>;
+
 interface Queued {
   readonly write: Write;
   settle(result: Performed | Problem): void;

@@ -38,7 +38,7 @@ async function checksums() {
   const tables = await service.db.sql<{ name: string }>(
     // How fast a caller asks is noted whatever becomes of the request.
     `select tablename as name from pg_tables
-     where schemaname = 'public' and tablename <> 'rate_buckets' order by 1`,
+     where schemaname = any (current_schemas(false)) and tablename <> 'rate_buckets' order by 1`,
   );
   const sums: Record<string, unknown> = {};
   for (const { name } of tables) {

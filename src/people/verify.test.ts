@@ -26,7 +26,7 @@ async function damage(sql: string, values: readonly unknown[]): Promise<void> {
 }
 
 const missing = async (merchant: string) => {
-  const { differences } = await verifyLedger(database.writer, { merchant });
+  const { differences } = await verifyLedger(database, { merchant });
   return differences.map(({ kind, operation_id }) => `${kind} ${operation_id}`);
 };
 

@@ -27,7 +27,7 @@ async function damage(sql: string, values: readonly string[]): Promise<void> {
 }
 
 const verify = async (merchant: string, rangeSize = 10_000) =>
-  (await verifyLedger(database.writer, { merchant, rangeSize })).differences;
+  (await verifyLedger(database, { merchant, rangeSize })).differences;
 
 async function givenReservations() {
   const { given } = service;

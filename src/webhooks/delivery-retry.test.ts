@@ -6,10 +6,10 @@ import { type Environment, startEnvironment } from '../../test/kit/environment.t
 import { type Received, Receiver } from '../../test/kit/receiver.ts';
 import { Shop } from '../../test/kit/shop.ts';
 import { limits } from '../core/limits.ts';
-import type { Delivery } from './delivery.ts';
+import type { Deliveries } from './deliveries.ts';
 
 let service: Environment;
-let delivery: Delivery;
+let delivery: Deliveries;
 let shop: Shop;
 let receiver: Receiver;
 /** How much later it is by the clock of retries. */

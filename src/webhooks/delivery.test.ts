@@ -5,10 +5,10 @@ import { type Environment, startEnvironment, startNode } from '../../test/kit/en
 import { type Received, Receiver, verified } from '../../test/kit/receiver.ts';
 import { Shop } from '../../test/kit/shop.ts';
 import { limits } from '../core/limits.ts';
-import type { Delivery } from './delivery.ts';
+import type { Deliveries } from './deliveries.ts';
 
 let service: Environment;
-let delivery: Delivery;
+let delivery: Deliveries;
 let shop: Shop;
 let receiver: Receiver;
 const pauses: object[] = [];

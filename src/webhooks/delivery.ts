@@ -12,11 +12,13 @@ import type { PauseReason } from './contract.ts';
 import { Checks, type CheckTools } from './delivery-check.ts';
 import type { Host } from './delivery-host.ts';
 import { Runner } from './delivery-runner.ts';
-import { Slots } from './delivery-slots.ts';
+import type { Slots } from './delivery-slots.ts';
 import * as store from './delivery-store.ts';
 
 export interface DeliveryTools extends CheckTools {
   readonly writer: Writer;
+  /** Of all cells together. */
+  readonly slots: Slots;
 }
 
 /** Who is told what becomes of it. */
@@ -62,7 +64,7 @@ export class Delivery {
     this.#tools = tools;
     this.#options = options;
     this.#checks = new Checks(tools, options.now ?? Date.now);
-    this.#slots = new Slots();
+    this.#slots = tools.slots;
     this.#host = {
       now: options.now ?? Date.now,
       check: (runner) => this.#checks.ask(runner),

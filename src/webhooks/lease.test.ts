@@ -1,6 +1,7 @@
 // Who delivers: of nodes that saw the same webhook without a holder, one gets it.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { homeCell } from '../../test/kit/cells.ts';
 import { type Environment, startEnvironment } from '../../test/kit/environment.ts';
 import { Receiver } from '../../test/kit/receiver.ts';
 import { Shop } from '../../test/kit/shop.ts';
@@ -14,7 +15,7 @@ let database: Database;
 
 beforeAll(async () => {
   service = await startEnvironment();
-  database = connectDatabase({ url: service.db.serviceUrl, writers: 8 });
+  database = connectDatabase({ url: service.db.serviceUrl, writers: 8 }).inCell(homeCell);
 });
 afterAll(async () => {
   await database.close();

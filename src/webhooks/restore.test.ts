@@ -33,7 +33,7 @@ test('a restored webhook is paused until it is resumed, and goes on where it was
   const resumed = await restored.patch(`/webhooks/${id}`, { status: 'active' });
   expect(resumed.body.data).toMatchObject({ status: 'active', position: '2', version: 3 });
   const database = connectDatabase({ url: copy.serviceUrl, writers: 1 });
-  expect(await verifyLedger(database.writer)).toMatchObject({ ok: true, differences: [] });
+  expect(await verifyLedger(database)).toMatchObject({ ok: true, differences: [] });
   await database.close();
   await node.stop();
   await copy.drop();

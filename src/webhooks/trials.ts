@@ -17,7 +17,7 @@ interface TrialOptions extends Pick<WebhookTools, 'sealer' | 'destinations'> {
   readonly sender: SenderOnDemand;
   /** Of one merchant. */
   readonly atOnce: number;
-  readonly writer: Writer;
+  readonly writerOf: (merchant: MerchantId) => Writer;
   readonly readerOf: (merchant: MerchantId) => Reads;
 }
 
@@ -82,7 +82,7 @@ export class WebhookTrials implements WebhookTools {
   }
 
   async #record(merchant: MerchantId, webhook: string, attempt: Attempt): Promise<void> {
-    const connection = await this.#options.writer.connect();
+    const connection = await this.#options.writerOf(merchant).connect();
     try {
       const results = await connection.send([
         begin,

@@ -2,13 +2,13 @@
 
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Delivery } from '../../src/webhooks/delivery.ts';
+import type { Deliveries } from '../../src/webhooks/deliveries.ts';
 import { Console, type Shop } from '../kit/console.ts';
 import { Receiver, verified } from '../kit/receiver.ts';
 
 let here: Console;
 let shop: Shop;
-let delivery: Delivery;
+let delivery: Deliveries;
 
 beforeAll(async () => {
   here = await Console.start();

@@ -12,6 +12,7 @@ import { customerCommands } from '../../src/customers/endpoints.ts';
 import { connectDatabase, type Database } from '../../src/database/connect.ts';
 import { fingerprint, hashKey } from '../../src/operations/fingerprint.ts';
 import { settleBatch } from '../../src/operations/recover.ts';
+import { homeCell } from '../kit/cells.ts';
 import type { GivenCredential } from '../kit/given.ts';
 import { type InterleavingEnvironment, patient } from './environment.ts';
 import { type Halts, Session, stepped } from './session.ts';
@@ -59,7 +60,7 @@ export class BatchNode {
   constructor(serviceUrl: string, owner: GivenCredential) {
     this.#owner = owner;
     const database = connectDatabase({ url: patient(serviceUrl), writers: 1 });
-    this.#database = stepped(database, () => this.#session);
+    this.#database = stepped(database.inCell(homeCell), () => this.#session);
   }
 
   close(): Promise<void> {

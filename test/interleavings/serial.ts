@@ -22,7 +22,8 @@ export interface Things {
 /** The ways into a node: the interface, and the database as the operator's commands have it. */
 export interface Hands {
   readonly api: Api;
-  readonly operator: Pick<Database, 'reader' | 'writer'> & Pick<Service, 'performAsOperator'>;
+  readonly operator: Pick<Database, 'reader' | 'writer' | 'inCell'> &
+    Pick<Service, 'performAsOperator'>;
 }
 
 /** The shop as far as the requests of the scenarios go. */

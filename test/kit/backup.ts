@@ -45,14 +45,18 @@ export function readerOf(backup: Buffer, size = backup.length): Promise<BackupRe
 }
 
 /** Loads it and migrates on. Resolves with the names of the migrations that came after it. */
-export async function restoreBackup(db: TestDatabase, backup: Buffer): Promise<readonly string[]> {
+export async function restoreBackup(
+  db: TestDatabase,
+  backup: Buffer,
+  cells?: number,
+): Promise<readonly string[]> {
   const reader = await readerOf(backup);
   const auditLine = ({ sha256 }: Trailer) => operatorLine({ action: 'database.restore', sha256 });
   const store = await openStore(configOf(db), quiet, {
     startPrivateServer,
     purpose: 'migration',
     fill: async (target) => {
-      await loadBackup({ ...target, auditLine }, reader);
+      await loadBackup({ ...target, auditLine, cells }, reader);
     },
   });
   await store.close();
@@ -77,15 +81,17 @@ export function withManifest(backup: Buffer, change: (manifest: Manifest) => obj
 /** Every row of every table but the trail's, as text and in order. */
 export async function contentOf(db: TestDatabase): Promise<Readonly<Record<string, unknown>>> {
   const tables = await db.sql<{ name: string }>(
-    `select c.relname as name from pg_class c
-     where c.relnamespace = 'public'::regnamespace and c.relkind = 'r'
-       and c.relname not in ('schema_migrations', 'rate_buckets', 'audit_records', 'audit_head')
+    `select format('%s.%s', c.relnamespace::regnamespace, c.relname) as name from pg_class c
+     where (c.relnamespace = 'public'::regnamespace
+         or c.relnamespace in (select name::regnamespace from cells)) and c.relkind = 'r'
+       and c.relname not in ('cells', 'schema_migrations', 'rate_buckets', 'audit_records',
+         'audit_head')
      order by 1`,
   );
   const content: Record<string, unknown> = {};
   for (const { name } of tables) {
     // A restore gives journals other IDs.
-    const kept = name === 'journals' ? 't.merchant_id' : 't::text';
+    const kept = name.endsWith('.journals') ? 't.merchant_id' : 't::text';
     const rows = await db.sql(`select ${kept} as row from ${name} t order by 1`);
     content[name] = rows.map(({ row }) => row);
   }

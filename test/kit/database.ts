@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
 import { migrate } from '../../src/database/migrate.ts';
+import { lookHome } from './cells.ts';
 import { templateName, withDatabase } from './postgres.ts';
 
 export interface TestDatabase {
@@ -20,7 +21,7 @@ export interface TestDatabase {
 }
 
 export async function createTestDatabase(): Promise<TestDatabase> {
-  const db = await makeDatabase(` template ${templateName} strategy file_copy`);
+  const db = await makeDatabase(` template ${templateName} strategy file_copy`, lookHome);
   // A clone has the schema but not the role's settings, which belong to a database.
   await migrate({ owner: db.ownerUrl, service: db.serviceUrl });
   return db;
@@ -31,11 +32,15 @@ export function createEmptyDatabase(): Promise<TestDatabase> {
   return makeDatabase('');
 }
 
-async function makeDatabase(from: string): Promise<TestDatabase> {
+async function makeDatabase(
+  from: string,
+  prepare = async (_: pg.Client, _name: string): Promise<void> => undefined,
+): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`;
   const admin = new pg.Client({ connectionString: inject('ownerUrl') });
   await admin.connect();
   await admin.query(`create database ${name}${from}`);
+  await prepare(admin, name);
   const ownerUrl = withDatabase(inject('ownerUrl'), name);
   const serviceUrl = withDatabase(inject('serviceUrl'), name);
   // Where the service is the owner, too, the owner's default is to write nothing.

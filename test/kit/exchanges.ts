@@ -152,17 +152,22 @@ class Bridge {
 
   #gather(type: string, bytes: Buffer): void {
     this.#asked.push(bytes);
-    if (type === 'B') this.#name = statementOf(bytes);
+    // What belongs to a cell has its name behind the statement's own.
+    if (type === 'B') this.#name = statementOf(bytes).replace(/@\w+$/, '');
     if (type !== 'S' && type !== 'Q') return;
     const asked = Buffer.concat(this.#asked);
     this.#asked = [];
+    // With the cell that it enters it is one message, without a name.
+    if (type === 'Q' && asked.includes('begin isolation')) this.#name = 'begin';
     this.#exchange(asked.includes(lookAtServer) ? 'look' : this.#name, asked);
   }
 
   #exchange(name: string, asked: Buffer): void {
-    this.#proxy.seen.push(name);
+    // A read of another cell than the one before enters it first: that is no exchange by itself.
+    const isEntry = name === 'enter';
+    if (!isEntry) this.#proxy.seen.push(name);
     this.#proxy.unanswered += 1;
-    const fault = this.#proxy.onExchange(name);
+    const fault = isEntry ? undefined : this.#proxy.onExchange(name);
     this.#open.push({ name, fault });
     if (fault?.kind === 'hold') {
       this.#held ??= [];

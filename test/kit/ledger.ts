@@ -124,7 +124,7 @@ export async function endReservation(
 export async function ledgerDifferences({ serviceUrl }: Pick<TestDatabase, 'serviceUrl'>) {
   const database = connectDatabase({ url: serviceUrl, writers: 1 });
   try {
-    return (await verifyLedger(database.writer)).differences;
+    return (await verifyLedger(database)).differences;
   } finally {
     await database.close();
   }

@@ -6,6 +6,7 @@
 import { hashToken, mintToken } from '../../src/access/token.ts';
 import { mintId } from '../../src/core/id.ts';
 import { resources } from '../../src/resources.ts';
+import { mirrorCell } from './cells.ts';
 import type { TestDatabase } from './database.ts';
 
 const tables = resources.flatMap((one) => one.tables.map(({ name }) => name));
@@ -44,13 +45,14 @@ export async function mirrorOf(
   // No trigger and no foreign key looks at the rows that a session like this one writes.
   await session.query("set session_replication_role = 'replica'");
   await session.query(
-    `insert into merchants (id, name, created_at)
-     select $2, 'Mirror ' || name, created_at from merchants where id = $1`,
-    [merchant, mirror],
+    `insert into merchants (id, name, cell, created_at)
+     select $2, 'Mirror ' || name, $3, created_at from merchants where id = $1`,
+    [merchant, mirror, mirrorCell],
   );
   for (const table of copied) {
+    const place = table === 'credentials' ? table : `${mirrorCell}.${table}`;
     await session.query(
-      `insert into ${table} select r.* from ${table} t, jsonb_populate_record(null::${table},
+      `insert into ${place} select r.* from ${table} t, jsonb_populate_record(null::${table},
          to_jsonb(t) || jsonb_build_object('merchant_id', $2::text)) r where t.merchant_id = $1`,
       [merchant, mirror],
     );
@@ -83,6 +85,7 @@ export async function mirrorOf(
      where t.merchant_id = $1 and c.application_id is null and t.token_hash <> all ($3)`,
     [merchant, mirror, tokens.map(hashToken)],
   );
+  await session.query(`set search_path = ${mirrorCell}, public`);
   for (const mark of marks) await session.query(mark, [mirror]);
   await session.end();
   return { merchant: mirror, tokens: minted };
@@ -99,12 +102,17 @@ export async function recordsOf(
   merchant: string,
   but?: string,
 ): Promise<unknown> {
+  const [found] = await db.sql<{ cell: string }>('select cell from merchants where id = $1', [
+    merchant,
+  ]);
+  const placeOf = (table: string) => (tables.includes(table) ? `${found?.cell}.${table}` : table);
   const queries = owned
     .filter((table) => table !== but)
     .map(
       (table) =>
         `select '${table}' as name, count(*), md5(string_agg(one, '|' order by one)) as sum
-       from (select (to_jsonb(t) - 'last_used_at' - 'attempts')::text as one from ${table} t
+       from (select (to_jsonb(t) - 'last_used_at' - 'attempts')::text as one
+         from ${placeOf(table)} t
          where merchant_id = $1) rows`,
     );
   return db.sql(queries.join(' union all '), [merchant]);

@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
-import { migrate } from '../../src/database/migrate.ts';
+import { addCell, migrate } from '../../src/database/migrate.ts';
 import { startPrivateServer } from '../../src/postgres/server.ts';
 import { toldAgain } from './again.ts';
+import { cells, homeCell } from './cells.ts';
 import { makeRunDirectory, removeWithMounts } from './run-directory.ts';
 
 declare module 'vitest' {
@@ -50,10 +51,9 @@ async function start(): Promise<TestServer> {
   await admin.query(`drop database if exists ${templateName}`);
   await admin.query(`create database ${templateName}`);
   await admin.end();
-  await migrate({
-    owner: withDatabase(ownerUrl, templateName),
-    service: withDatabase(serviceUrl, templateName),
-  });
+  const owner = withDatabase(ownerUrl, templateName);
+  await migrate({ owner, service: withDatabase(serviceUrl, templateName) });
+  await addCells(owner);
   let stopped: Promise<void> | undefined;
   return {
     ownerUrl,
@@ -66,6 +66,15 @@ async function start(): Promise<TestServer> {
       return stopped;
     },
   };
+}
+
+async function addCells(owner: string): Promise<void> {
+  const nothing = { name: '', text: 'select', values: [] };
+  for (const cell of cells.slice(1)) await addCell(owner, cell, nothing);
+  const client = new pg.Client({ connectionString: owner });
+  await client.connect();
+  await client.query(`alter table merchants alter column cell set default '${homeCell}'`);
+  await client.end();
 }
 
 /** A superuser's URL of another server, to run the suite on, such as an older PostgreSQL. */

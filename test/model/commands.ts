@@ -4,8 +4,9 @@
 
 import type fc from 'fast-check';
 import { expect } from 'vitest';
+import type { Connections } from '../../src/access/transact.ts';
 import type { JsonObject } from '../../src/contract/json.ts';
-import type { Reader, Writer } from '../../src/core/statement.ts';
+import type { InCells } from '../../src/core/cells.ts';
 import type { Answer, Ask } from '../kit/api.ts';
 import { defaultsOf, spoilsOf, withOther } from '../kit/bodies.ts';
 import { plainSpelling, type Spelling, spelled } from '../kit/spelling.ts';
@@ -32,7 +33,7 @@ export const agedBy = 3_600_000;
 export interface Real {
   send(caller: Caller, method: string, path: string, request?: Request): Promise<DefiniteAnswer>;
   /** What the operator's commands work on. */
-  readonly operator: { readonly reader: Reader; readonly writer: Writer };
+  readonly operator: Connections & InCells;
   newMerchant(name: string): Promise<string>;
   /** Erases a customer. Its operation: what only the service knows of it. */
   erase(merchant: string, customer: string): Promise<JsonObject>;

@@ -201,7 +201,7 @@ function watchStalls() {
 }
 
 /** For the operator: a connection that is not there in time is asked for again. */
-function patient({ reader, writer }: Database): Real['operator'] {
+function patient({ reader, writer, inCell, cells }: Database): Real['operator'] {
   const again = async <T>(work: () => Promise<T>): Promise<T> => {
     const started = Date.now();
     for (;;) {
@@ -217,6 +217,8 @@ function patient({ reader, writer }: Database): Real['operator'] {
   return {
     reader: { query: (statement) => again(() => reader.query(statement)) },
     writer: { connect: () => again(() => writer.connect()) },
+    inCell: (cell) => patient(inCell(cell)),
+    cells: () => again(cells),
   };
 }
 
@@ -237,7 +239,7 @@ export async function runCommands(
 async function verify(world: World, { operator }: Real): Promise<void> {
   for (const merchant of world.merchants) {
     const { id } = merchant;
-    expect(await verifyLedger(operator.writer, { merchant: id })).toEqual({
+    expect(await verifyLedger(operator, { merchant: id })).toEqual({
       ok: true,
       levels: merchant.levels.size,
       movements: merchant.movements.size,

@@ -20,7 +20,7 @@ export const harmless: Readonly<Record<string, string>> = {
     'deleted; the foreign key on (merchant_id, location_id) refuses any other.',
   'src/access/operator/prune-store.ts removeEndedTokens: t.merchant_id = $1':
     'The hash is the primary key of tokens, and the hashes are those of tokens of the merchant.',
-  ['db/migrations/0001_foundation.sql inventory_levels_grow: (new.merchant_id, ' +
+  ['db/migrations/cell/0001_foundation.sql inventory_levels_grow: (new.merchant_id, ' +
     'new.product_id, new.location_id) is distinct from (old.merchant_id, old.product_id, ' +
     'old.location_id)']:
     'A level that is moved needs its movement at the other merchant (inventory_levels_ledger); ' +

@@ -5,7 +5,7 @@ import type { Mutant } from './mutant.ts';
 const ledger = 'src/inventory/ledger.ts';
 const batch = 'src/operations/batch.ts';
 const role = 'src/database/role.ts';
-const foundation = 'db/migrations/0001_foundation.sql';
+const foundation = 'db/migrations/cell/0001_foundation.sql';
 const jointReads = 'src/database/joint-reads.ts';
 const endpoints = 'src/inventory/endpoints.ts';
 

@@ -187,7 +187,7 @@ export interface Change {
 /** @param number of the next migration. */
 export const suppliers = (number: string): Change => ({
   added: {
-    [`db/migrations/${number}_suppliers.sql`]: migration,
+    [`db/migrations/cell/${number}_suppliers.sql`]: migration,
     'src/suppliers/README.md': 'Whom a merchant buys from. May import: core, contract, records.\n',
     'src/suppliers/contract.ts': contract,
     'src/suppliers/endpoints.ts': endpoints,
@@ -213,7 +213,7 @@ export const suppliers = (number: string): Change => ({
 /** One member more, of a resource that is there. */
 export const barcode = (number: string): readonly Insertion[] => [
   {
-    file: `db/migrations/${number}_suppliers.sql`,
+    file: `db/migrations/cell/${number}_suppliers.sql`,
     behind: '  external_id text,\n',
     text: '  barcode text,\n',
   },

@@ -102,11 +102,12 @@ const migrationNumbers: Rule = {
   name: 'migrations are numbered without gaps and say what they do',
   remedy: 'give it the next number: NNNN_what_it_does.sql',
   check(file, tree) {
-    const [, name] = /^db\/migrations\/(.*)$/.exec(file.path) ?? [];
+    const nameOf = (path: string) => /^db\/migrations\/(?:cell\/)?(.*)$/.exec(path)?.[1];
+    const name = nameOf(file.path);
     if (name === undefined) return [];
-    const folder = 'db/migrations/';
-    const others = [...tree.keys()].filter((path) => path.startsWith(folder)).sort();
-    const number = String(others.indexOf(file.path) + 1).padStart(4, '0');
+    // What is done to the global tables and to each cell may have one number.
+    const others = [...tree.keys()].flatMap((path) => nameOf(path) ?? []).sort();
+    const number = String([...new Set(others)].indexOf(name) + 1).padStart(4, '0');
     const isNext = /^\d{4}(_[a-z0-9]+)+\.sql$/.test(name) && name.startsWith(`${number}_`);
     return isNext ? [] : [finding(file, 1, `not number ${number}`)];
   },
@@ -116,7 +117,10 @@ const migrationNumbers: Rule = {
     migrationExample(['0001_a.sql', '0002.sql'], '0002.sql'),
     migrationExample(['0001-a.sql'], '0001-a.sql'),
   ],
-  allows: [migrationExample(['0001_a.sql', '0002_what_it_does.sql'], '').files],
+  allows: [
+    migrationExample(['0001_a.sql', '0002_what_it_does.sql'], '').files,
+    migrationExample(['0001_a.sql', 'cell/0001_a.sql', 'cell/0002_b.sql'], '').files,
+  ],
 };
 
 function migrationExample(names: readonly string[], found: string) {

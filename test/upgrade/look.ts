@@ -3,22 +3,26 @@
 
 import pg from 'pg';
 
+/** Of a schema that the search path leads to. */
+const isOurs = '= any (current_schemas(false)::text[]::regnamespace[])';
+
 /** Tables, columns, constraints, indexes, triggers and functions, each as one line. */
 export async function partsOf(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ part: string }>(`
     select 'table ' || c.relname as part from pg_class c
-      where c.relnamespace = 'public'::regnamespace and c.relkind = 'r'
+      where c.relnamespace ${isOurs} and c.relkind = 'r'
     union all select 'column ' || a.attrelid::regclass || '.' || a.attname from pg_attribute a
       join pg_class c on c.oid = a.attrelid and c.relkind = 'r'
-      where c.relnamespace = 'public'::regnamespace and a.attnum > 0 and not a.attisdropped
+      where c.relnamespace ${isOurs} and a.attnum > 0 and not a.attisdropped
     union all select 'constraint ' || conrelid::regclass || '.' || conname from pg_constraint
-      where connamespace = 'public'::regnamespace and contype in ('p', 'u', 'c', 'f', 'x')
+      where connamespace ${isOurs} and contype in ('p', 'u', 'c', 'f', 'x')
     union all select 'index ' || indrelid::regclass || '.' || indexrelid::regclass from pg_index
-      where indrelid in (select oid from pg_class where relnamespace = 'public'::regnamespace)
+      where indrelid in (select oid from pg_class
+        where relnamespace ${isOurs})
     union all select 'trigger ' || tgrelid::regclass || '.' || tgname from pg_trigger
       where not tgisinternal
     union all select 'function ' || oid::regprocedure from pg_proc
-      where pronamespace = 'public'::regnamespace
+      where pronamespace ${isOurs}
     order by 1`);
   return rows.map(({ part }) => part);
 }
@@ -65,7 +69,7 @@ export async function commonColumns(
   const tables = new Map<string, string[]>();
   for (const part of a.filter((candidate) => b.includes(candidate))) {
     const [, table = '', column = ''] = /^column (\w+)\.(\w+)$/.exec(part) ?? [];
-    if (table === '' || /^(schema_migrations|audit_\w+)$/.test(table)) continue;
+    if (table === '' || /^(cells|schema_migrations|audit_\w+)$/.test(table)) continue;
     tables.set(table, [...(tables.get(table) ?? []), column]);
   }
   return tables;
@@ -97,7 +101,7 @@ export async function watchLocks(url: string, work: () => Promise<unknown>): Pro
       name: 'locks',
       text: `select concat_ws(' ', c.relname, l.mode, l.virtualtransaction) as what from pg_locks l
         join pg_class c on c.oid = l.relation and c.relkind = 'r'
-        where l.granted and l.mode = any ($1) and c.relnamespace = 'public'::regnamespace`,
+        where l.granted and l.mode = any ($1) and c.relnamespace ${isOurs}`,
       values: [excluding],
     });
     const now = performance.now();

@@ -62,7 +62,7 @@ describe('a migration', () => {
 
   test('continues after a kill where it was: each step is whole or absent', async () => {
     expect(existsSync(migrationCode), 'run "npm run build" first').toBe(true);
-    const all = (await readMigrations()).flatMap(({ steps }) => steps).length;
+    const all = (await readMigrations()).flatMap((one) => [...one.steps, ...one.cellSteps]).length;
     const [messages, ends] = await runKilledAt(undefined);
     expect(ends).toBe(all);
     const done = new Set<number>();
@@ -81,11 +81,13 @@ describe('a migration', () => {
 // the version of that; the private server's default never changes (src/database/open.test.ts).
 test('an index sorts bytes, but for external IDs', async () => {
   const found = await withClient(ownerOf(templates.at(-1) ?? ''), async (client) => {
+    await client.query('set search_path = cell_1, public');
     const { rows } = await client.query<{ found: string }>(
       `select i.indexrelid::regclass::text as found from pg_index i
        cross join lateral unnest(i.indcollation) as part (oid)
        join pg_collation c on c.oid = part.oid
-       where i.indrelid in (select oid from pg_class where relnamespace = 'public'::regnamespace)
+       where i.indrelid in (select oid from pg_class
+         where relnamespace = any (current_schemas(false)::text[]::regnamespace[]))
          and c.collname <> 'C' order by 1`,
     );
     return rows.map((row) => row.found);
@@ -98,17 +100,21 @@ describe('a migration whose tables others hold', () => {
     const { owner, service } = await copyOf(0);
     const [foundation] = await readMigrations();
     if (foundation === undefined) throw new Error('there is no migration');
-    const { name, checksum, steps } = foundation;
-    const next = steps.findIndex((step) =>
+    const { name, checksum, steps, cellSteps } = foundation;
+    const next = cellSteps.findIndex((step) =>
       /create trigger \w+ .*on inventory_movements/s.test(step),
     );
     await withClient(owner, async (client) => {
       await client.query('set search_path = public, pg_temp');
-      for (const step of steps.slice(0, next)) await client.query(step);
+      for (const step of steps) await client.query(step);
+      await client.query('set search_path = cell_1, public, pg_temp');
+      for (const step of cellSteps.slice(0, next)) await client.query(step);
       const progress = 'update schema_migrations set name = $1, checksum = $2, steps = $3';
-      await client.query(`${progress} where number = 0`, [name, checksum, next]);
+      await client.query(`${progress} where number = 0`, [
+        ...[name, checksum, steps.length + next],
+      ]);
     });
-    const write = 'lock table inventory_movements in row exclusive mode';
+    const write = 'lock table cell_1.inventory_movements in row exclusive mode';
     await withClient(owner, async (holder) => {
       await holder.query(`begin; ${write}`);
       let pauses = 0;

@@ -12,14 +12,24 @@ export async function applyUpTo(client: pg.Client, version: number): Promise<voi
       checksum text not null, steps integer not null,
       applied_at timestamptz not null default now());
     insert into schema_migrations (number, name, checksum, steps) values (0, '', '', 0)
-      on conflict do nothing`);
-  for (const { number, name, checksum, steps } of (await readMigrations()).slice(0, version)) {
+      on conflict do nothing;
+    create table if not exists cells (name text collate "C" primary key, version integer not null,
+      created_at timestamptz not null default now());
+    insert into cells (name, version) values ('cell_1', 0) on conflict do nothing;
+    create schema if not exists cell_1`);
+  for (const migration of (await readMigrations()).slice(0, version)) {
+    const { number, name, checksum, steps, cellSteps } = migration;
     for (const step of steps) await client.query(step);
+    await client.query('set search_path = cell_1, public, pg_temp');
+    for (const step of cellSteps) await client.query(step);
+    await client.query('set search_path = public, pg_temp');
+    await client.query('update cells set version = $1', [number]);
     await client.query(
       'insert into schema_migrations (number, name, checksum, steps) values ($1, $2, $3, $4)',
-      [number, name, checksum, steps.length],
+      [number, name, checksum, steps.length + cellSteps.length],
     );
   }
+  await client.query('set search_path = cell_1, public, pg_temp');
 }
 
 /** The merchant whose ledger `fill` makes: `mer_` and so on, then 26 digits. */

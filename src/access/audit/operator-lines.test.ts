@@ -1,6 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AuditTrail } from '../../../test/kit/audit.ts';
+import { homeCell, sqlOf } from '../../../test/kit/cells.ts';
 import { type Environment, startEnvironment } from '../../../test/kit/environment.ts';
 import type { MerchantId } from '../../core/principal.ts';
 import { createDemo } from '../../demo/demo.ts';
@@ -48,7 +49,7 @@ async function linesOf(work: () => Promise<unknown>) {
 }
 
 test('each action of the operator on merchants and credentials leaves its line', async () => {
-  const { id: merchant } = await createMerchant(access.writer, 'Corner Shop');
+  const { id: merchant } = await createMerchant(access, 'Corner Shop', homeCell);
   const location = await service.given.location(merchant);
   const made = await createCredential(access, {
     merchant: merchant as MerchantId,
@@ -60,7 +61,10 @@ test('each action of the operator on merchants and credentials leaves its line',
   const credential = made.credential.id;
   const whose = { merchant_id: merchant, credential_id: credential, operator };
   const steps: readonly [() => Promise<unknown>, object][] = [
-    [() => createMerchant(access.writer, 'B'), { action: 'merchant.create', name: 'B' }],
+    [
+      () => createMerchant(access, 'B', homeCell),
+      { action: 'merchant.create', name: 'B', cell: homeCell },
+    ],
     [() => rotateToken(access, credential, 30), { action: 'token.rotate', overlap_seconds: 30 }],
     [
       () => changeLocations(access, credential, [location]),
@@ -82,7 +86,7 @@ test('each action of the operator on merchants and credentials leaves its line',
 });
 
 test('a write by command leaves its line, with the request of its operation', async () => {
-  const { id: merchant } = await createMerchant(access.writer, 'Corner Shop');
+  const { id: merchant } = await createMerchant(access, 'Corner Shop', homeCell);
   const lines = await linesOf(() =>
     service.service.performAsOperator(merchant, 'locations.create', { name: 'Main Street' }),
   );
@@ -95,7 +99,7 @@ test('a write by command leaves its line, with the request of its operation', as
 });
 
 test('a write by command is not done when its line cannot be written', async () => {
-  const { id: merchant } = await createMerchant(access.writer, 'Corner Shop');
+  const { id: merchant } = await createMerchant(access, 'Corner Shop', homeCell);
   await service.db.sql('alter table audit_records add constraint full_up check (false) not valid');
   const attempt = service.service.performAsOperator(merchant, 'locations.create', { name: 'A' });
   await expect(attempt).rejects.toThrow();
@@ -113,12 +117,16 @@ test('hundreds of writes at once leave a line each, in a few transactions', asyn
     demo = await createDemo(service.service, access);
   });
   const counted = (action: string) => lines.filter((line) => line.action === action).length;
-  const written = await service.db.sql<{ type: string; count: number }>(
+  const written = await sqlOf(
+    service.db,
+    demo?.merchant_id ?? '',
     `select type, count(*)::int from operations where merchant_id = $1 group by type`,
     [demo?.merchant_id],
   );
   expect(written.length).toBeGreaterThan(4);
-  for (const { type, count } of written) expect([type, counted(type)]).toEqual([type, count]);
+  for (const { type, count } of written) {
+    expect([type, counted(String(type))]).toEqual([type, count]);
+  }
   expect(counted('merchant.create') + counted('token.create')).toBe(2);
   const [row] = await service.db.sql<{ transactions: number }>(
     'select count(distinct xmin::text)::int as transactions from audit_records',

@@ -25,7 +25,7 @@ import {
   revokeApproval,
   upsertApproval,
 } from './application-store.ts';
-import { grantOf, type Locations, locationsOf } from './credentials.ts';
+import { grantAt, type Locations, locationsOf } from './credentials.ts';
 
 export type Application = ApplicationRecord;
 export type Approval = ApprovalRecord;
@@ -132,7 +132,7 @@ export async function approve(
     const message = `${id} was made for ${made}: not for ${beyond.join(', ')}`;
     throw new Problem('validation_failed', { message });
   }
-  const grant = await grantOf(access.reader, merchant, wanted.locations);
+  const grant = await grantAt(access, merchant, wanted.locations);
   const entry = { action: 'app.approve', merchant_id: merchant, application_id: id, scopes };
   const line = { ...entry, locations: locationsOf(grant) };
   const results = await transact(access.writer, line, [

@@ -264,7 +264,7 @@ export function findOperator(merchantId: string): Statement<OperatorRow> {
   return {
     name: 'find_operator',
     text: `
-      select c.merchant_id, m.name as merchant_name, c.id, c.name
+      select c.merchant_id, m.name as merchant_name, m.cell, c.id, c.name
       from credentials c join merchants m on m.id = c.merchant_id
       where c.merchant_id = $1 and c.is_operator`,
     values: [lookupId(merchantId)],
@@ -274,6 +274,7 @@ export function findOperator(merchantId: string): Statement<OperatorRow> {
 export interface OperatorRow {
   readonly merchant_id: MerchantId;
   readonly merchant_name: string;
+  readonly cell: string;
   readonly id: string;
   readonly name: string;
 }

@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newKey } from '../../../test/kit/api.ts';
 import { Applications } from '../../../test/kit/applications.ts';
+import { homeCell } from '../../../test/kit/cells.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/kit/database.ts';
 import { startNode } from '../../../test/kit/environment.ts';
 import { Given } from '../../../test/kit/given.ts';
@@ -34,10 +35,10 @@ let merchant: MerchantId;
 
 beforeAll(async () => {
   db = await createTestDatabase();
-  database = connectDatabase({ url: db.serviceUrl, writers: 8 });
+  database = connectDatabase({ url: db.serviceUrl, writers: 8 }).inCell(homeCell);
   authenticator = new Authenticator(database.reserve, () => undefined);
   given = new Given(db);
-  merchant = (await createMerchant(database.writer, 'Corner Shop')).id as MerchantId;
+  merchant = (await createMerchant(database, 'Corner Shop', homeCell)).id as MerchantId;
 });
 
 afterAll(async () => {

@@ -26,6 +26,7 @@ import {
   setGrant,
   setScopes,
 } from './credential-store.ts';
+import { atMerchant } from './merchants.ts';
 
 export type Credential = CredentialRecord;
 
@@ -50,7 +51,7 @@ export async function createCredential(
   },
 ): Promise<IssuedCredential> {
   const { merchant, name, scopes, locations, lifeSeconds } = wanted;
-  const grant = await grantOf(access.reader, merchant, locations);
+  const grant = await grantAt(access, merchant, locations);
   const id = mintId('cred_');
   const token = mintToken('pat');
   const stored = kept(token);
@@ -133,7 +134,7 @@ export async function changeLocations(
   locations: Locations,
 ): Promise<Credential> {
   const { merchant } = await changeable(access.reader, id);
-  const grant = await grantOf(access.reader, merchant, locations);
+  const grant = await grantAt(access, merchant, locations);
   const entry = { action: 'token.grant', merchant_id: merchant, credential_id: id };
   const line = { ...entry, locations: locationsOf(grant) };
   return change(access, id, line, setGrant(merchant, id, grant));
@@ -200,7 +201,20 @@ async function withToken(
   return { merchant: credential.merchant_id, credential };
 }
 
-/** The locations as they are stored. Locations are never deleted, so this stays true. */
+/** The same, for whoever does not know yet in which cell the merchant is. */
+export async function grantAt(
+  access: Connections,
+  merchant: MerchantId,
+  locations: Locations,
+): Promise<LocationGrant> {
+  const { reader } = locations === 'all' ? access : await atMerchant(access, merchant);
+  return grantOf(reader, merchant, locations);
+}
+
+/**
+ * The locations as they are stored. Locations are never deleted, so this stays true.
+ * @param reader in the cell of the merchant.
+ */
 export async function grantOf(
   reader: Reader,
   merchant: MerchantId,

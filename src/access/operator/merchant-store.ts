@@ -7,22 +7,42 @@ import type { Statement } from '../../core/statement.ts';
 export interface MerchantRow {
   readonly id: MerchantId;
   readonly name: string;
+  /** In which its data is. */
+  readonly cell: string;
   readonly created_at: string;
   /** Since when its tokens are refused; null: they are not. */
   readonly disabled_at: string | null;
 }
 
-const columns = 'id, name, created_at, disabled_at';
+const columns = 'id, name, cell, created_at, disabled_at';
 
-export function insertMerchant(id: string, name: string): Statement<MerchantRow> {
+export function insertMerchant(id: string, name: string, cell: string): Statement<MerchantRow> {
   return {
     name: 'insert_merchant',
     text: `
-      insert into merchants (id, name, created_at) values ($1, $2, now())
+      insert into merchants (id, name, cell, created_at) values ($1, $2, $3, now())
       returning ${columns}`,
-    values: [id, name],
+    values: [id, name, cell],
   };
 }
+
+export interface CellRow {
+  readonly name: string;
+  /** Of its schema. */
+  readonly version: number;
+  readonly merchants: number;
+  readonly created_at: string;
+}
+
+/** The emptiest first. */
+export const findCells: Statement<CellRow> = {
+  name: 'find_cells',
+  text: `
+    select c.name, c.version, c.created_at, count(m.id)::int as merchants
+    from cells c left join merchants m on m.cell = c.name
+    group by c.name order by count(m.id), c.name`,
+  values: [],
+};
 
 /** The journal of a merchant that is about to be made. */
 export function insertJournal(merchant: string, id: string): Statement {
@@ -85,12 +105,19 @@ export function setDisabled(merchant: MerchantId, isDisabled: boolean): Statemen
   };
 }
 
-/** Whose customer it is. By ID alone: the operator stands above the merchants. */
-export function findMerchantOfCustomer(id: string): Statement<{ id: MerchantId }> {
+export interface MerchantOfCustomer {
+  readonly id: MerchantId;
+  readonly cell: string;
+}
+
+/** Whose customer it is, in one cell. By ID alone: the operator stands above the merchants. */
+export function findMerchantOfCustomer(id: string): Statement<MerchantOfCustomer> {
   return {
     name: 'find_merchant_of_customer',
     text: `
-      select m.id from customers c join merchants m on m.id = c.merchant_id where c.id = $1`,
+      select m.id, m.cell
+      from customers c join merchants m on m.id = c.merchant_id
+      where c.id = $1`,
     values: [lookupId(id)],
   };
 }

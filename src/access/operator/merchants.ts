@@ -4,11 +4,13 @@
 import { mintId } from '../../core/id.ts';
 import type { MerchantId } from '../../core/principal.ts';
 import { Problem } from '../../core/problem.ts';
-import type { Reader, Writer } from '../../core/statement.ts';
+import type { Reader } from '../../core/statement.ts';
 import { scopes } from '../../resources.ts';
 import { type Connections, commitAll, transact } from '../transact.ts';
 import { allRows } from './all-rows.ts';
 import {
+  type CellRow,
+  findCells,
   findMerchant,
   insertJournal,
   insertMerchant,
@@ -22,19 +24,48 @@ import {
 export type Merchant = MerchantRow;
 
 /**
- * Makes a merchant. Names need not be unique. Its journal is made first, in a transaction of its
+ * Makes a merchant in a cell, the emptiest unless told otherwise. Names need not be unique. Its
+ * journal is made first, in a transaction of its
  * own, because it is the merchant's data; one without a merchant harms nobody.
  */
-export async function createMerchant(writer: Writer, name: string): Promise<Merchant> {
+export async function createMerchant(
+  access: Connections,
+  name: string,
+  wanted?: string,
+): Promise<Merchant> {
   const id = mintId('mer_');
-  await commitAll(writer, [insertJournal(id, mintId('jrn_'))]);
-  const [made] = await transact(writer, { action: 'merchant.create', merchant_id: id, name }, [
-    insertMerchant(id, name),
+  const cell = await cellFor(access.reader, wanted);
+  await commitAll(access.inCell(cell).writer, [insertJournal(id, mintId('jrn_'))]);
+  const entry = { action: 'merchant.create', merchant_id: id, name, cell };
+  const [made] = await transact(access.writer, entry, [
+    insertMerchant(id, name, cell),
     insertOperator(id, mintId('cred_'), scopes),
   ]);
   const [merchant] = (made ?? []) as readonly MerchantRow[];
   if (merchant === undefined) throw new Error('the merchant was not made');
   return merchant;
+}
+
+async function cellFor(reader: Reader, wanted: string | undefined): Promise<string> {
+  const cells = await reader.query(findCells);
+  const found = cells.find(({ name }) => wanted === undefined || name === wanted);
+  if (found !== undefined) return found.name;
+  const names = cells.map(({ name }) => name).sort();
+  throw new Problem('not_found', {
+    message: `there is no cell ${wanted}, but ${names.join(', ')}: add it with "cell add"`,
+  });
+}
+
+/** All cells, in the order of their names. */
+export async function allCells(reader: Reader): Promise<CellRow[]> {
+  const cells = await reader.query(findCells);
+  return cells.sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+/** The connections for what is about a merchant. @throws Problem not_found */
+export async function atMerchant<Of extends Connections>(access: Of, id: string): Promise<Of> {
+  const { cell } = await merchantById(access.reader, id);
+  return access.inCell(cell) as Of;
 }
 
 /** All merchants, the oldest first. */

@@ -9,11 +9,14 @@ import { findOperator, type OperatorRow } from './credential-store.ts';
 
 /** The operator as a caller at a merchant. @throws Problem not_found */
 export async function operatorAt(reader: Reader, merchantId: string): Promise<Principal> {
+  return operatorPrincipal(await operatorRow(reader, merchantId));
+}
+
+/** @throws Problem not_found */
+export async function operatorRow(reader: Reader, merchantId: string): Promise<OperatorRow> {
   const [operator] = await reader.query(findOperator(merchantId));
-  if (operator === undefined) {
-    throw new Problem('not_found', { message: `there is no merchant ${merchantId}` });
-  }
-  return operatorPrincipal(operator);
+  if (operator !== undefined) return operator;
+  throw new Problem('not_found', { message: `there is no merchant ${merchantId}` });
 }
 
 export function operatorPrincipal(row: OperatorRow): Principal {

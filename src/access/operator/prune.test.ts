@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Applications } from '../../../test/kit/applications.ts';
+import { homeCell } from '../../../test/kit/cells.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/kit/database.ts';
 import { Given } from '../../../test/kit/given.ts';
 import { connectDatabase, type Database } from '../../database/connect.ts';
@@ -23,7 +24,7 @@ beforeAll(async () => {
   given = new Given(db);
   applications = new Applications(db);
   authenticator = new Authenticator(database.reserve, () => undefined);
-  merchant = (await createMerchant(database.writer, 'Corner Shop')).id;
+  merchant = (await createMerchant(database, 'Corner Shop', homeCell)).id;
 });
 afterAll(async () => {
   await database.close();

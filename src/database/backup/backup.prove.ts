@@ -74,7 +74,7 @@ async function empty(): Promise<TestDatabase> {
 
 async function proofs(db: TestDatabase, expectedHash?: string) {
   const database = connectDatabase({ url: db.serviceUrl, writers: 1 });
-  const ledger = await verifyLedger(database.writer);
+  const ledger = await verifyLedger(database);
   const chain = await verifyChain(database.reader, { expect: expectedHash });
   await database.close();
   return { ledger, chain };
@@ -85,7 +85,8 @@ test('every table is in the backup, or left out for a reason', async () => {
     `select c.relname as name, c.relkind as kind,
        exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary) as has_key
      from pg_class c
-     where c.relnamespace = 'public'::regnamespace and c.relkind not in ('i', 't', 'c')`,
+     where c.relnamespace::regnamespace::text = any (current_schemas(false)::text[])
+       and c.relkind not in ('i', 't', 'c')`,
   );
   const names = relations.map(({ name }) => name).sort();
   expect(names).toEqual([...keptTables, ...Object.keys(leftOut)].sort());
@@ -288,7 +289,7 @@ describe('what is not a whole backup is refused, and changes nothing: ', () => {
     const db = await empty();
     await migrate({ owner: db.ownerUrl, service: db.serviceUrl });
     const database = connectDatabase({ url: db.serviceUrl, writers: 1 });
-    await createMerchant(database.writer, 'Corner Shop');
+    await createMerchant(database, 'Corner Shop');
     await database.close();
     await expect(restoreBackup(db, backup)).rejects.toThrow(/it holds merchants, credentials/);
     expect((await proofs(db)).chain).toMatchObject({ ok: true, records: 1 });
@@ -348,7 +349,7 @@ async function addOldShop(db: TestDatabase): Promise<void> {
   const movement = (n: number, before: number) =>
     `(${of}, 'imv_${n}', ${n}, 'adjustment', 'stock_count', ${before}, 2, ${before + 2},
       'op_${n}', ${n}, 1, 'cred_1', 'personal_access_token', now())`;
-  await db.sql(`
+  await db.sql(`set search_path = cell_1, public;
     insert into merchants (id, name, created_at) values ('mer_1', 'Corner Shop', now());
     insert into journals (merchant_id, id) values ('mer_1', 'jrn_1');
     insert into credentials (merchant_id, id, kind, name, scopes, all_locations, location_ids,

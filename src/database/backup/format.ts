@@ -5,12 +5,19 @@
 
 import Type, { type Static } from 'typebox';
 import { Check } from 'typebox/value';
+import { cellName } from '../../core/cells.ts';
 import type { Migration } from '../migrations.ts';
 
 const formatName = 'tallybook-backup';
 const formatVersion = 1;
 
 export const endOfTable = Buffer.from('\\.\n');
+
+/** A table, and the cell that it is in; a global one is in none. */
+const placeShape = {
+  name: Type.String(),
+  cell: Type.Optional(Type.String({ pattern: cellName.source })),
+};
 
 const manifestShape = Type.Object({
   format: Type.Literal(formatName),
@@ -22,13 +29,11 @@ const manifestShape = Type.Object({
   migrations: Type.Array(
     Type.Object({ number: Type.Integer(), name: Type.String(), checksum: Type.String() }),
   ),
-  tables: Type.Array(Type.Object({ name: Type.String(), columns: Type.Array(Type.String()) })),
+  tables: Type.Array(Type.Object({ ...placeShape, columns: Type.Array(Type.String()) })),
 });
 
 const trailerShape = Type.Object({
-  tables: Type.Array(
-    Type.Object({ name: Type.String(), rows: Type.Integer(), sha256: Type.String() }),
-  ),
+  tables: Type.Array(Type.Object({ ...placeShape, rows: Type.Integer(), sha256: Type.String() })),
   /** Of everything before the line of the trailer, uncompressed. */
   sha256: Type.String(),
 });
@@ -36,6 +41,13 @@ const trailerShape = Type.Object({
 export type Manifest = Static<typeof manifestShape>;
 export type Trailer = Static<typeof trailerShape>;
 export type TableSum = Trailer['tables'][number];
+
+interface Place {
+  readonly name: string;
+  readonly cell?: string | undefined;
+}
+
+export const placed = ({ name, cell }: Place) => ({ name, ...(cell !== undefined && { cell }) });
 
 export function newManifest(
   content: Omit<Manifest, 'format' | 'format_version' | 'schema_version'>,

@@ -5,10 +5,12 @@
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import copyStreams from 'pg-copy-streams';
+import { firstCell } from '../../core/cells.ts';
 import { mintId } from '../../core/id.ts';
 import { begin, commit, requireCommitted, type Statement } from '../../core/statement.ts';
+import { findCells } from '../cells.ts';
 import type { Found } from '../find.ts';
-import { migrateThrough } from '../migrate.ts';
+import { makeCell, migrateThrough } from '../migrate.ts';
 import type { Manifest, Trailer } from './format.ts';
 import type { BackupReader } from './read.ts';
 import { refusing } from './refusal.ts';
@@ -24,8 +26,12 @@ export interface LoadOptions {
   readonly auditLine: (trailer: Trailer) => Statement;
   /** Takes rows as they are, although they contradict each other. */
   readonly acceptUnsound?: boolean | undefined;
+  /** Into how many cells merchants are dealt out; otherwise each stays in its own. */
+  readonly cells?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
+
+type NamedTable = Pick<Table, 'name' | 'cell'>;
 
 interface Loaded extends Trailer {
   /** Foreign keys that not all rows keep, as `table constraint`; none unless that is accepted. */
@@ -37,7 +43,7 @@ interface Loaded extends Trailer {
  * @throws Error when the backup cannot be loaded whole; nothing was loaded then.
  */
 export async function loadBackup(
-  { url, found, auditLine, acceptUnsound = false, signal }: LoadOptions,
+  { url, found, auditLine, acceptUnsound = false, cells, signal }: LoadOptions,
   backup: BackupReader,
 ): Promise<Loaded> {
   const { manifest } = backup;
@@ -51,11 +57,13 @@ export async function loadBackup(
     const loaded = await refusing('the backup', async () => {
       await lock(client);
       await requireReady(client, manifest);
+      const wanted = cells === undefined ? undefined : namesOf(cells);
+      await makeMissingCells(client, manifest, wanted ?? cellsOf(manifest));
       await requireSameTables(client, manifest);
       await clearTrail(client);
-      const unchecked = acceptUnsound ? tablesOf(backup) : [];
-      const rows = await withoutTriggers(client, unchecked, () =>
-        load(client, backup, acceptUnsound),
+      const { kept } = await findTables(client);
+      const rows = await withoutTriggers(client, acceptUnsound ? kept : [], () =>
+        load(client, backup, kept, { acceptUnsound, cells: wanted }),
       );
       const { text, values } = auditLine(rows);
       await client.query(text, [...values]);
@@ -70,8 +78,7 @@ export async function loadBackup(
 async function lock(client: pg.Client): Promise<void> {
   await client.query('select from public.schema_migrations where number = 0 for update');
   const { kept } = await findTables(client);
-  const names = kept.map(({ name }) => tableName(name));
-  await client.query(`lock table ${names.join(', ')} in access exclusive mode`);
+  await client.query(`lock table ${kept.map(tableName).join(', ')} in access exclusive mode`);
 }
 
 /** The trail of the backup replaces that of the empty database. */
@@ -81,10 +88,10 @@ const trail = ['audit_records', 'audit_head'];
 async function requireReady(client: pg.Client, { schema_version }: Manifest): Promise<void> {
   const { kept } = await findTables(client);
   const full: string[] = [];
-  for (const { name } of kept) {
-    if (trail.includes(name)) continue;
-    const { rowCount } = await client.query(`select from ${tableName(name)} limit 1`);
-    if (rowCount !== 0) full.push(name);
+  for (const table of kept) {
+    if (trail.includes(table.name)) continue;
+    const { rowCount } = await client.query(`select from ${tableName(table)} limit 1`);
+    if (rowCount !== 0) full.push(table.name);
   }
   if (full.length > 0) {
     throw new Error(
@@ -101,18 +108,34 @@ async function requireReady(client: pg.Client, { schema_version }: Manifest): Pr
   }
 }
 
+const namesOf = (cells: number) => Array.from({ length: cells }, (_, n) => `cell_${n + 1}`);
+
+async function makeMissingCells(
+  client: pg.Client,
+  manifest: Manifest,
+  wanted: readonly string[],
+): Promise<void> {
+  const found = await findCells(client);
+  const missing = wanted.filter((cell) => !found.includes(cell));
+  for (const cell of missing) await makeCell(client, cell, manifest.schema_version);
+}
+
+const cellsOf = ({ tables }: Manifest): string[] => [
+  ...new Set(tables.flatMap(({ cell }) => (cell === undefined ? [] : [cell]))),
+];
+
 /** @throws Error when the backup has not exactly the tables and columns that are to be filled. */
 async function requireSameTables(client: pg.Client, { tables }: Manifest): Promise<void> {
   const { kept } = await findTables(client);
   const list = (all: readonly Pick<Table, 'name' | 'columns'>[]) =>
-    all.map(({ name, columns }) => `${name} (${[...columns].sort().join(', ')})`).sort();
+    new Set(all.map(({ name, columns }) => `${name} (${[...columns].sort().join(', ')})`));
   const wanted = list(kept);
   const held = list(tables);
   const other = [
-    ...wanted.filter((one) => !held.includes(one)),
-    ...held.filter((one) => !wanted.includes(one)),
+    ...[...wanted].filter((one) => !held.has(one)),
+    ...[...held].filter((one) => !wanted.has(one)),
   ];
-  if (other.length > 0 || held.length !== wanted.length) {
+  if (other.length > 0 || new Set(tables.map(tableName)).size !== tables.length) {
     throw new Error(`backup and database differ in their tables: ${other.join('; ')}`);
   }
 }
@@ -120,20 +143,20 @@ async function requireSameTables(client: pg.Client, { tables }: Manifest): Promi
 /** The migrations leave the end of an empty chain, and a service that has started its lines. */
 async function clearTrail(client: pg.Client): Promise<void> {
   const { kept } = await findTables(client);
-  const found = kept.map(({ name }) => name).filter((name) => trail.includes(name));
+  const found = kept.filter(({ name }) => trail.includes(name));
   await withoutTriggers(client, found, async () => {
-    for (const name of found) await client.query(`delete from ${tableName(name)}`);
+    for (const table of found) await client.query(`delete from ${tableName(table)}`);
   });
 }
 
 async function withoutTriggers<Result>(
   client: pg.Client,
-  tables: readonly string[],
+  tables: readonly NamedTable[],
   work: () => Promise<Result>,
 ): Promise<Result> {
   const set = async (how: 'enable' | 'disable') => {
-    for (const name of tables) {
-      await client.query(`alter table ${tableName(name)} ${how} trigger user`);
+    for (const table of tables) {
+      await client.query(`alter table ${tableName(table)} ${how} trigger user`);
     }
   };
   await set('disable');
@@ -142,22 +165,37 @@ async function withoutTriggers<Result>(
   return result;
 }
 
+interface How {
+  readonly acceptUnsound: boolean;
+  /** Among which merchants are dealt out. */
+  readonly cells: readonly string[] | undefined;
+}
+
+/** @param tables those of the database. */
 async function load(
   client: pg.Client,
   backup: BackupReader,
-  acceptUnsound: boolean,
+  tables: readonly Table[],
+  { acceptUnsound, cells }: How,
 ): Promise<Loaded> {
-  const tables = tablesOf(backup);
   const keys = await dropForeignKeys(client, tables);
   const counts: number[] = [];
-  for (const table of backup.manifest.tables) counts.push(await fill(client, table, backup));
+  for (const table of backup.manifest.tables) {
+    const isDealt = cells !== undefined && table.cell !== undefined;
+    counts.push(
+      isDealt ? await deal(client, table, backup, cells) : await fill(client, table, backup),
+    );
+    if (cells !== undefined && table.name === 'merchants') await dealMerchants(client, cells);
+  }
   const trailer = await backup.end(counts);
   // First: what follows is planned by what the tables hold now.
   await client.query(`analyze ${tables.map(tableName).join(', ')}`);
   // Deferred triggers would wait for the commit, and a table with a waiting trigger gets no key.
   await refusing('the backup', () => client.query('set constraints all immediate'));
-  await renewJournals(client, tables);
-  await pauseWebhooks(client, tables);
+  for (const table of tables) {
+    if (table.name === 'journals') await renewJournals(client, table);
+    if (table.name === 'webhooks') await pauseWebhooks(client, table);
+  }
   const broken: string[] = [];
   for (const key of keys) {
     if (!(await addForeignKey(client, key, acceptUnsound))) broken.push(`${key.table} ${key.name}`);
@@ -169,13 +207,12 @@ async function load(
  * What was read behind the moment of the backup is taken back, and happens anew in another way. So
  * the journal is another one, and whoever goes on from an old position is told.
  */
-async function renewJournals(client: pg.Client, tables: readonly string[]): Promise<void> {
-  if (!tables.includes('journals')) return;
+async function renewJournals(client: pg.Client, journals: NamedTable): Promise<void> {
   const { rows } = await client.query<{ merchant_id: string }>(
-    'select merchant_id from public.journals',
+    `select merchant_id from ${tableName(journals)}`,
   );
   await client.query(
-    `update public.journals j set id = r.id
+    `update ${tableName(journals)} j set id = r.id
      from unnest($1::text[], $2::text[]) as r (merchant_id, id)
      where j.merchant_id = r.merchant_id`,
     [rows.map((row) => row.merchant_id), rows.map(() => mintId('jrn_'))],
@@ -183,31 +220,68 @@ async function renewJournals(client: pg.Client, tables: readonly string[]): Prom
 }
 
 /** A copy must not call the receivers of the original. Whoever restores for good resumes them. */
-async function pauseWebhooks(client: pg.Client, tables: readonly string[]): Promise<void> {
-  if (!tables.includes('webhooks')) return;
+async function pauseWebhooks(client: pg.Client, webhooks: NamedTable): Promise<void> {
   await client.query(
-    `update public.webhook_progress p
+    `update ${tableName({ ...webhooks, name: 'webhook_progress' })} p
      set epoch = p.epoch + 1, lease_holder = null, lease_ends_at = null
-     from public.webhooks w
+     from ${tableName(webhooks)} w
      where w.merchant_id = p.merchant_id and w.id = p.webhook_id and w.status = 'active'`,
   );
   await client.query(
-    `update public.webhooks set status = 'paused', pause_reason = 'restored',
+    `update ${tableName(webhooks)} set status = 'paused', pause_reason = 'restored',
        version = version + 1, updated_at = now()
      where status = 'active'`,
   );
 }
 
-const tablesOf = ({ manifest }: BackupReader): string[] => manifest.tables.map(({ name }) => name);
-
 async function fill(
   client: pg.Client,
-  { name, columns }: Manifest['tables'][number],
+  table: Manifest['tables'][number],
   backup: BackupReader,
 ): Promise<number> {
-  const copy = `copy ${tableName(name)} (${columnList(columns)}) from stdin`;
+  const copy = `copy ${tableName(table)} (${columnList(table.columns)}) from stdin`;
   const rows = client.query(copyStreams.from(copy));
-  await refusing(`its ${name}`, () => pipeline(() => backup.rows(), rows));
+  await refusing(`its ${table.name}`, () => pipeline(() => backup.rows(), rows));
+  return rows.rowCount;
+}
+
+/** Evenly, in the order of their IDs. They are loaded before what is theirs. */
+async function dealMerchants(client: pg.Client, cells: readonly string[]): Promise<void> {
+  await client.query(
+    `update public.merchants m set cell = ($1::text[])[1 + d.number % cardinality($1::text[])]
+     from (select id, row_number() over (order by id) - 1 as number from public.merchants) d
+     where d.id = m.id`,
+    [cells],
+  );
+}
+
+/** Rows of which one cell of the backup holds all, each into the cell of its merchant. */
+async function deal(
+  client: pg.Client,
+  table: Manifest['tables'][number],
+  backup: BackupReader,
+  cells: readonly string[],
+): Promise<number> {
+  const [only = firstCell, ...others] = cells;
+  if (others.length === 0) return fill(client, { ...table, cell: only }, backup);
+  const columns = columnList(table.columns);
+  const like = tableName({ ...table, cell: only });
+  await client.query(`create temporary table dealt (like ${like})`);
+  const rows = client.query(copyStreams.from(`copy dealt (${columns}) from stdin`));
+  await refusing(`its ${table.name}`, () => pipeline(() => backup.rows(), rows));
+  for (const cell of cells) {
+    await refusing(`its ${table.name}`, () =>
+      client.query(
+        `insert into ${tableName({ ...table, cell })} (${columns})
+         select ${columns} from dealt d
+         left join (select id as whose, cell as home from public.merchants) m
+           on m.whose = d.merchant_id
+         where coalesce(m.home, $2) = $1`,
+        [cell, only],
+      ),
+    );
+  }
+  await client.query('drop table dealt');
   return rows.rowCount;
 }
 
@@ -219,16 +293,15 @@ interface ForeignKey {
 
 async function dropForeignKeys(
   client: pg.Client,
-  tables: readonly string[],
+  tables: readonly NamedTable[],
 ): Promise<ForeignKey[]> {
   const { rows } = await client.query<ForeignKey>(
     `select k.conrelid::regclass::text as table, quote_ident(k.conname) as name,
       pg_get_constraintdef(k.oid) as definition
     from pg_constraint k
-    join pg_class c on c.oid = k.conrelid
-    where k.contype = 'f' and c.relnamespace = 'public'::regnamespace and c.relname = any ($1)
+    where k.contype = 'f' and k.conrelid = any ($1::regclass[])
     order by k.conrelid::regclass::text collate "C", k.conname collate "C"`,
-    [tables],
+    [tables.map(tableName)],
   );
   for (const { table, name } of rows) {
     await client.query(`alter table ${table} drop constraint ${name}`);

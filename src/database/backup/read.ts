@@ -10,6 +10,7 @@ import {
   damaged,
   endOfTable,
   type Manifest,
+  placed,
   readManifest,
   readTrailer,
   type TableSum,
@@ -59,8 +60,8 @@ export class BackupReader {
     const trailer = readTrailer(await this.#bytes.line());
     await this.#bytes.end();
     const read = this.manifest.tables.map(
-      ({ name }, index): TableSum => ({
-        name,
+      (table, index): TableSum => ({
+        ...placed(table),
         rows: counts[index] ?? 0,
         sha256: this.#hashes[index] ?? '',
       }),
@@ -80,7 +81,8 @@ export class BackupReader {
 }
 
 function isSame(one: TableSum, other: TableSum | undefined): boolean {
-  return one.name === other?.name && one.rows === other.rows && one.sha256 === other.sha256;
+  if (one.name !== other?.name || one.cell !== other.cell) return false;
+  return one.rows === other.rows && one.sha256 === other.sha256;
 }
 
 const lineEnd = 0x0a;

@@ -28,6 +28,8 @@ interface RestoreOptions<Opened> {
   ) => Statement;
   /** Takes rows as they are, although they contradict each other: to save what can be saved. */
   readonly acceptUnsound?: boolean | undefined;
+  /** Into how many cells merchants are dealt out; otherwise each stays in its own. */
+  readonly cells?: number | undefined;
   /** Opens the database: calls `fill` while it is empty, then brings it up to date. */
   readonly open: (fill: Fill) => Promise<Opened>;
 }
@@ -38,7 +40,7 @@ interface RestoreOptions<Opened> {
  */
 export async function restoreBackup<Opened>(
   source: Readable,
-  { auditLine, acceptUnsound, open }: RestoreOptions<Opened>,
+  { auditLine, acceptUnsound, cells, open }: RestoreOptions<Opened>,
 ): Promise<[Opened, RestoredBackup]> {
   const backup = await BackupReader.open(source);
   try {
@@ -47,7 +49,7 @@ export async function restoreBackup<Opened>(
     let restored: RestoredBackup | undefined;
     const opened = await open(async (target, signal) => {
       const lineOf = ({ sha256 }: { readonly sha256: string }) => auditLine({ created_at, sha256 });
-      const options = { ...target, auditLine: lineOf, acceptUnsound, signal };
+      const options = { ...target, auditLine: lineOf, acceptUnsound, cells, signal };
       const { tables, sha256, broken } = await loadBackup(options, backup);
       const rows = tables.reduce((total, table) => total + table.rows, 0);
       restored = { created_at, program_version, sha256, rows, broken };

@@ -4,6 +4,7 @@
 
 import pg from 'pg';
 import { resources } from '../../resources.ts';
+import { findCells } from '../cells.ts';
 
 const resourceTables = resources.flatMap(({ tables }) => tables.map(({ name }) => name));
 
@@ -28,6 +29,7 @@ export const keptTables: readonly string[] = [
 
 /** Tables that no backup holds, and why. */
 export const leftOut: Readonly<Record<string, string>> = {
+  cells: 'a restore makes them; the manifest names them',
   schema_migrations: 'a restore makes it by migrating; the manifest has its numbers and checksums',
   rate_buckets:
     'a crash empties it as well: everyone begins with a full bucket, which harms nobody',
@@ -37,21 +39,28 @@ export const leftOut: Readonly<Record<string, string>> = {
 
 export interface Table {
   readonly name: string;
+  /** The cell that it is in; undefined: it is global. */
+  readonly cell?: string | undefined;
   /** Those that can be written: what the server generates, it generates again. */
   readonly columns: readonly string[];
   readonly key: readonly string[];
 }
 
 interface FoundTables {
-  /** In the order of `keptTables`; a schema of an earlier version has fewer. */
+  /**
+   * In the order of `keptTables`, and one cell after the other; a schema of an earlier version has
+   * fewer.
+   */
   readonly kept: readonly Table[];
   /** Tables beside ours that this program knows nothing of. */
   readonly foreign: readonly string[];
 }
 
 export async function findTables(client: pg.Client): Promise<FoundTables> {
-  const { rows } = await client.query<Table>(`
-    select c.relname::text as name,
+  const cells = await findCells(client);
+  const { rows } = await client.query<Table & { readonly cell: string | null }>(
+    `
+    select c.relname::text as name, nullif(c.relnamespace::regnamespace::text, 'public') as cell,
       array(select a.attname::text from pg_attribute a
         where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
         order by a.attnum) as columns,
@@ -61,19 +70,22 @@ export async function findTables(client: pg.Client): Promise<FoundTables> {
         where i.indrelid = c.oid and i.indisprimary
         order by k.place) as key
     from pg_class c
-    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
-    order by c.relname collate "C"`);
+    where c.relnamespace::regnamespace::text = any ($1) and c.relkind in ('r', 'p')
+    order by c.relname collate "C", cell`,
+    [['public', ...cells]],
+  );
+  const tables = rows.map(({ cell, ...table }) => ({ ...table, ...(cell !== null && { cell }) }));
   return {
-    kept: keptTables.flatMap((name) => rows.filter((row) => row.name === name)),
-    foreign: rows
+    kept: keptTables.flatMap((name) => tables.filter((table) => table.name === name)),
+    foreign: tables
       .map(({ name }) => name)
       .filter((name) => !keptTables.includes(name) && !(name in leftOut)),
   };
 }
 
 /** As it stands in a statement. */
-export function tableName(name: string): string {
-  return `public.${pg.escapeIdentifier(name)}`;
+export function tableName({ name, cell = 'public' }: Pick<Table, 'name' | 'cell'>): string {
+  return `${cell}.${pg.escapeIdentifier(name)}`;
 }
 
 export function columnList(columns: readonly string[]): string {

@@ -16,6 +16,7 @@ import {
   lineOf,
   type Manifest,
   newManifest,
+  placed,
   type TableSum,
   type Trailer,
 } from './format.ts';
@@ -97,9 +98,7 @@ async function beginSnapshot(
 ): Promise<{ manifest: Manifest; tables: readonly Table[] }> {
   const before = await findTables(client);
   await beginLong(client, 'begin isolation level repeatable read read only');
-  await client.query(
-    `lock table ${before.kept.map(({ name }) => tableName(name)).join(', ')} in access share mode`,
-  );
+  await client.query(`lock table ${before.kept.map(tableName).join(', ')} in access share mode`);
   const { rows } = await client.query<{ now: string }>(
     `select to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as now`,
   );
@@ -111,7 +110,10 @@ async function beginSnapshot(
     program_version: programVersion,
     created_at: rows[0]?.now ?? '',
     migrations: await appliedMigrations(client),
-    tables: kept.map(({ name, columns }) => ({ name, columns: [...columns] })),
+    tables: kept.map(({ name, cell, columns }) => ({
+      ...placed({ name, cell }),
+      columns: [...columns],
+    })),
   });
   return { manifest, tables: kept };
 }
@@ -139,7 +141,7 @@ async function* archive(
     }
     const sha256 = hash.digest('hex');
     // The server says how many rows there were after the last of them: asked for at the end.
-    sumsOf.push(() => ({ name: table.name, rows: rows.rowCount, sha256 }));
+    sumsOf.push(() => ({ ...placed(table), rows: rows.rowCount, sha256 }));
     yield summed(endOfTable);
   }
   requireCommitted(await client.query(commit.text));
@@ -148,7 +150,7 @@ async function* archive(
 }
 
 /** In the order of the key: the same rows make the same backup, and load in that order. */
-function copyOut({ name, columns, key }: Table): string {
+function copyOut({ columns, key, ...table }: Table): string {
   const order = key.length === 0 ? '' : ` order by ${columnList(key)}`;
-  return `copy (select ${columnList(columns)} from ${tableName(name)}${order}) to stdout`;
+  return `copy (select ${columnList(columns)} from ${tableName(table)}${order}) to stdout`;
 }

@@ -79,17 +79,22 @@ export async function findBasis(
   return { giver, approval, proof };
 }
 
+/** The connections to what is of a merchant. */
+interface InCells {
+  inCell(cell: string): { readonly reader: Reader };
+}
+
 /** The page on which the person chooses among the locations that they may grant. */
 export async function choicesOf(
-  reader: Reader,
+  database: InCells,
   asked: ConsentRequest,
   { giver, approval, proof }: ConsentBasis,
 ): Promise<HtmlPage> {
   const isAll = giver.all_locations && approval.all_locations;
   const ids = isAll ? null : commonIds(giver, approval);
-  const named = await reader.query(
-    findNamedLocations(giver.merchant_id, ids, limits.consentLocationsMax),
-  );
+  const named = await database
+    .inCell(giver.cell)
+    .reader.query(findNamedLocations(giver.merchant_id, ids, limits.consentLocationsMax));
   const wanted = new Set(asked.locations?.split(' '));
   const choices = named.map((one) => ({ ...one, isChosen: wanted.has(one.id) }));
   const all = isAll ? { isChosen: wanted.has('all') } : undefined;
@@ -101,7 +106,7 @@ export async function choicesOf(
 
 /** The chosen locations as they are kept; undefined when the person may not grant one of them. */
 export async function grantFor(
-  reader: Reader,
+  database: InCells,
   { giver, approval }: ConsentBasis,
   locations: readonly string[],
 ): Promise<LocationGrant | undefined> {
@@ -110,6 +115,7 @@ export async function grantFor(
   const granted = isAll ? locations : commonIds(giver, approval);
   if (!locations.every((id) => granted.includes(id))) return undefined;
   try {
+    const { reader } = database.inCell(giver.cell);
     return await grantOf(reader, giver.merchant_id, locations);
   } catch (error) {
     if (error instanceof Problem) return undefined;

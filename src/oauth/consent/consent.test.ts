@@ -220,7 +220,8 @@ test('no secret, token or code is anywhere in the database', async () => {
   const { access_token: token, refresh_token: refresh = '' } = await exchange();
   const tables = await scene.service.db.sql<{ name: string }>(
     `select relname as name from pg_class
-     where relkind = 'r' and relnamespace = 'public'::regnamespace`,
+     where relkind = 'r'
+       and relnamespace::regnamespace::text = any (current_schemas(false)::text[])`,
   );
   const secrets = [giver.token, scene.made.secret, code, token, refresh].map((text) =>
     text.slice(7, -4),

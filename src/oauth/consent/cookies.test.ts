@@ -33,15 +33,12 @@ afterAll(async () => {
 
 test('go over TLS only, to no script, and to no other site', async () => {
   const { database } = running.store;
-  const { application } = await createApplication(
-    { reader: database.reader, writer: database.writer },
-    {
-      name: 'Stock Sync',
-      scopes: ['inventory.read'],
-      redirectUris: [redirectUri],
-      jwks: undefined,
-    },
-  );
+  const { application } = await createApplication(database, {
+    name: 'Stock Sync',
+    scopes: ['inventory.read'],
+    redirectUris: [redirectUri],
+    jwks: undefined,
+  });
   const query = new URLSearchParams({
     client_id: application.id,
     redirect_uri: redirectUri,

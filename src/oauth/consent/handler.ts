@@ -14,9 +14,9 @@ import { locationsOf } from '../../access/operator/credentials.ts';
 import { hashToken, isToken } from '../../access/token.ts';
 import { commitAll } from '../../access/transact.ts';
 import { mintId } from '../../core/id.ts';
-import { DatabaseFailure, type Reader, type Writer } from '../../core/statement.ts';
+import { DatabaseFailure, type Writer } from '../../core/statement.ts';
 import type { HtmlPage } from '../../http/html.ts';
-import { consentCookies, oauthPaths } from '../provider.ts';
+import { consentCookies, oauthPaths, type ProviderOptions } from '../provider.ts';
 import {
   type ConsentBasis,
   type ConsentDenial,
@@ -54,14 +54,14 @@ export type ConsentAnswer =
 export class ConsentHandler {
   readonly #provider: Provider;
   readonly #errors: typeof Errors;
-  readonly #reader: Reader;
+  readonly #database: ProviderOptions['database'];
   readonly #writer: Writer;
 
-  constructor(provider: Provider, errors: typeof Errors, reader: Reader, writer: Writer) {
+  constructor(provider: Provider, errors: typeof Errors, options: ProviderOptions) {
     this.#provider = provider;
     this.#errors = errors;
-    this.#reader = reader;
-    this.#writer = writer;
+    this.#database = options.database;
+    this.#writer = options.writer;
   }
 
   async answer(call: ConsentCall): Promise<ConsentAnswer> {
@@ -154,7 +154,7 @@ export class ConsentHandler {
       const fault = 'Somebody else has signed in meanwhile. Look again at who you are.';
       return { status: 403, ...(await this.#choices({ ...asked, fault }, basis)) };
     }
-    const grant = await grantFor(this.#reader, basis, locations);
+    const grant = await grantFor(this.#database, basis, locations);
     if (grant === undefined) {
       const fault = 'One of these locations is not yours to grant.';
       const page = await this.#choices({ ...asked, fault }, basis);
@@ -188,11 +188,11 @@ export class ConsentHandler {
     asked: ConsentRequest,
     proof: Proof,
   ): Promise<ConsentBasis | ConsentDenial> {
-    return findBasis(this.#reader, asked, String(interaction.params.client_id), proof);
+    return findBasis(this.#database.reader, asked, String(interaction.params.client_id), proof);
   }
 
   #choices(asked: ConsentRequest, basis: ConsentBasis): Promise<HtmlPage> {
-    return choicesOf(this.#reader, asked, basis);
+    return choicesOf(this.#database, asked, basis);
   }
 
   /** Undefined when its approval or its token has ended at this moment. */

@@ -53,6 +53,8 @@ export function revokeConsent(id: string): Statement {
 export interface Giver extends Permissions {
   readonly merchant_id: MerchantId;
   readonly merchant_name: string;
+  /** In which the merchant's data is. */
+  readonly cell: string;
   readonly credential_id: string;
   readonly name: string;
   /** Null: the token is a program's. */
@@ -64,7 +66,7 @@ export function findGiver(tokenHash: Buffer): Statement<Giver> {
   return {
     name: 'find_giver',
     text: `
-      select c.merchant_id, m.name as merchant_name, c.id as credential_id, c.name, c.role,
+      select c.merchant_id, m.name as merchant_name, m.cell, c.id as credential_id, c.name, c.role,
         c.scopes, c.all_locations, c.location_ids
       from credential_tokens t
       join credentials c on c.merchant_id = t.merchant_id and c.id = t.credential_id

@@ -55,7 +55,7 @@ export async function checkLedger(database: CheckedDatabase): Promise<Finding[]>
 async function differences(url: string): Promise<string[]> {
   const database = connectDatabase({ url, writers: 1 });
   try {
-    const verification = await verifyLedger(database.writer);
+    const verification = await verifyLedger(database);
     return verification.differences.map((difference) => JSON.stringify(difference));
   } finally {
     await database.close();

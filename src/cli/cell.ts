@@ -1,0 +1,65 @@
+// `tallybook cell`: the cells that merchants' data is in.
+
+import type { CellRow } from '../access/operator/merchant-store.ts';
+import { UsageError } from '../config.ts';
+import { cellName } from '../core/cells.ts';
+import { type CommonFlags, define, group, withServer, withStore } from './command.ts';
+import type { DocumentedCommand } from './help.ts';
+import { show, table, timeText } from './output.ts';
+
+export function defineCell(program: DocumentedCommand): void {
+  const cell = group(program, {
+    name: 'cell',
+    description: 'List and add cells: schemas that hold the data of many merchants each.',
+    example: 'tallybook cell list',
+  });
+  define(cell, {
+    name: 'list',
+    description: 'List all cells, with how many merchants are in each.',
+    example: 'tallybook cell list --json',
+  }).action(list);
+  define(cell, {
+    name: 'add',
+    description:
+      'Add a cell, as the owner of the schema. Merchants that are made from then on are put ' +
+      'where the fewest are; no merchant moves.',
+    example: 'tallybook cell add cell_2',
+  })
+    .argument('<name>', 'what to call it, such as cell_2')
+    .action(add);
+}
+
+async function list(flags: CommonFlags): Promise<void> {
+  const cells = await withStore(flags, async ({ database }) => {
+    const { allCells } = await import('../access/operator/merchants.ts');
+    return allCells(database.reader);
+  });
+  await show(flags, cells, tableOf);
+}
+
+const tableOf = (cells: readonly CellRow[]) =>
+  table(
+    ['Cell', 'Merchants', 'Version', 'Created'],
+    cells.map(({ name, merchants, version, created_at }) => [
+      name,
+      String(merchants),
+      String(version),
+      timeText(created_at),
+    ]),
+  );
+
+async function add(name: string, flags: CommonFlags): Promise<void> {
+  if (!cellName.test(name)) {
+    throw new UsageError('a cell is called cell_ and up to 12 small letters, digits or _: cell_2');
+  }
+  const made = await withServer(flags, async ({ url, found }) => {
+    const { addCell } = await import('../database/migrate.ts');
+    const { operatorLine } = await import('../access/audit/operator-entry.ts');
+    if (!found.isOwner) {
+      throw new Error('adding a cell needs the owner of the schema: set TALLYBOOK_MIGRATE_URL');
+    }
+    await addCell(url, name, operatorLine({ action: 'cell.add', cell: name }));
+    return { name };
+  });
+  await show(flags, made, (cell) => `${cell.name} was added.`);
+}
