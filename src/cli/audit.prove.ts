@@ -70,8 +70,9 @@ describe('audit list', () => {
   test('shows what was done and who was denied, the newest last', async () => {
     const place = { day, number: expect.any(Number), at: time, hash };
     const common = { ...place, operator };
+    const made = { ...common, action: 'merchant.create', cell: 'cell_1' };
     expect(await list()).toEqual([
-      { ...common, action: 'merchant.create', merchant_id: merchant, name: 'Corner Shop' },
+      { ...made, merchant_id: merchant, name: 'Corner Shop' },
       { ...common, action: 'locations.create', merchant_id: merchant, request_id: id('req') },
       {
         ...place,
@@ -86,7 +87,7 @@ describe('audit list', () => {
         last_request_id: id('req'),
         over_ms: expect.any(Number),
       },
-      { ...common, action: 'merchant.create', merchant_id: id('mer'), name: 'B' },
+      { ...made, merchant_id: id('mer'), name: 'B' },
     ]);
   });
 
