@@ -99,15 +99,16 @@ export class BodyParser {
 
 /**
  * A list that is too long is judged by one element more than it may have. The faults of 24,000
- * took ten times as long to collect.
+ * took ten times as long to collect. Any other body is judged as it is, without a copy.
  */
 function withoutExcess({ properties = {} }: Plain, body: JsonObject): JsonObject {
-  const cut: Record<string, JsonValue> = {};
+  let judged = body;
   for (const [name, { maxItems = Infinity }] of Object.entries(properties)) {
     const value = body[name];
-    if (Array.isArray(value) && value.length > maxItems) cut[name] = value.slice(0, maxItems + 1);
+    if (!Array.isArray(value) || value.length <= maxItems) continue;
+    judged = { ...judged, [name]: value.slice(0, maxItems + 1) };
   }
-  return { ...body, ...cut };
+  return judged;
 }
 
 function normalised(

@@ -1,5 +1,5 @@
 // A cell is a schema that holds the data of many merchants. The global tables are in `public`, and
-// nothing of merchants is: a statement that was sent without its cell finds none of their tables.
+// nothing of merchants is: a statement sent without its cell finds the tables of the first.
 
 import { createHash } from 'node:crypto';
 import type pg from 'pg';

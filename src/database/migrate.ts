@@ -10,7 +10,7 @@ import { findCells, pathOf } from './cells.ts';
 import { Client } from './client.ts';
 import { codeOf, patienceOfWork } from './find.ts';
 import { type Migration, readMigrations } from './migrations.ts';
-import { ensureServiceRole, grantLikeFirst, grantRights } from './role.ts';
+import { alone, ensureServiceRole, grantLikeFirst, grantRights } from './role.ts';
 
 export interface MigrateOptions {
   /** The URLs of the schema's owner and of the service. */
@@ -78,7 +78,7 @@ export async function addCell(owner: string, cell: string, auditLine: Statement)
   const migrations = await readMigrations();
   await asOwner(owner, (client) =>
     givingWay(cell, {}, () =>
-      inTransaction(client, async () => {
+      alone(client, begin, async () => {
         const { rows } = await client.query<{ version: number; in_progress: string }>(
           `select max(number) as version, max(name) filter (where number = 0) as in_progress
            from schema_migrations`,
@@ -96,18 +96,6 @@ export async function addCell(owner: string, cell: string, auditLine: Statement)
       }),
     ),
   );
-}
-
-/** Under the lock, and undone when the work fails. */
-async function inTransaction(client: pg.Client, work: () => Promise<void>): Promise<void> {
-  try {
-    await client.query(`${begin}; select from schema_migrations where number = 0 for update`);
-    await work();
-    await client.query('commit');
-  } catch (error) {
-    await client.query('rollback');
-    throw error;
-  }
 }
 
 /** Makes a cell as the migrations up to a version leave it, in a transaction of the owner's. */

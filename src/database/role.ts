@@ -128,17 +128,26 @@ export async function grantLikeFirst(owner: pg.Client, cell: string): Promise<vo
   await owner.query('set local search_path = public, pg_temp');
 }
 
-/** Two starting processes would otherwise update the same catalogue rows at once and fail. */
-async function alone<Result>(
+/**
+ * Works under the lock of the migrations, all of it or nothing: two starting processes would
+ * otherwise update the same catalogue rows at once and fail.
+ * @param begin what begins a transaction of the owner's.
+ */
+export async function alone<Result>(
   owner: pg.Client,
   begin: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  await owner.query(begin);
-  await owner.query('select from schema_migrations where number = 0 for update');
-  const result = await work();
-  await owner.query('commit');
-  return result;
+  try {
+    await owner.query(`${begin}; select from schema_migrations where number = 0 for update`);
+    const result = await work();
+    await owner.query('commit');
+    return result;
+  } catch (error) {
+    // The first failure is the reason, also when the connection is gone.
+    await owner.query('rollback').catch(() => undefined);
+    throw error;
+  }
 }
 
 /** Names are quoted as SQL wants them. */

@@ -25,8 +25,8 @@ export type Merchant = MerchantRow;
 
 /**
  * Makes a merchant in a cell, the emptiest unless told otherwise. Names need not be unique. Its
- * journal is made first, in a transaction of its
- * own, because it is the merchant's data; one without a merchant harms nobody.
+ * journal is made first, in a transaction of its own, because it is the merchant's data; one
+ * without a merchant harms nobody.
  */
 export async function createMerchant(
   access: Connections,

@@ -7,7 +7,7 @@ import { useEffect, useRef, useState } from 'react';
 import { Link } from 'react-router';
 import { countText } from '../../format.ts';
 import { Failure } from '../../parts/failure.tsx';
-import { noteEnd, tb } from '../../service/client.ts';
+import { tb } from '../../service/client.ts';
 import { texts } from '../../texts.ts';
 import { type Plan, planOf } from './check-rows.ts';
 import { nounOf } from './columns.ts';
@@ -16,6 +16,7 @@ import type { RunDraft } from './import-part.tsx';
 import { ResultRows, Totals } from './results.tsx';
 import { type Run, sendRows } from './send-rows.ts';
 import type { Source } from './source.ts';
+import { useAttempt } from './use-attempt.ts';
 
 const words = texts.exchange;
 
@@ -90,8 +91,7 @@ const wantedOf = (source: Source, { noun, mapping, add, counting }: Run) => ({
 
 function useSending(source: Source, draft: RunDraft, plan: Plan | null) {
   const queries = useQueryClient();
-  const [problem, setProblem] = useState<Error>();
-  const [isBusy, setBusy] = useState(false);
+  const { problem, isBusy, attempt } = useAttempt();
   const ended = useRef(new AbortController());
   const send = async () => {
     const run = draft.value;
@@ -100,18 +100,10 @@ function useSending(source: Source, draft: RunDraft, plan: Plan | null) {
     const keep = (next: Run) => {
       if (!signal.aborted) draft.change(next);
     };
-    setBusy(true);
-    try {
+    await attempt(signal, async () => {
       await sendRows(tb, wantedOf(source, run), plan, run, keep, signal);
-      setProblem(undefined);
       void queries.invalidateQueries();
-    } catch (error) {
-      if (signal.aborted) return;
-      noteEnd(error);
-      setProblem(error as Error);
-    } finally {
-      setBusy(false);
-    }
+    });
   };
   const latest = useRef(send);
   latest.current = send;

@@ -2,8 +2,9 @@
 
 import { useEffect, useRef, useState } from 'react';
 import { countMoment } from '../../../../src/exchange/send-counts.ts';
-import { noteEnd, tb } from '../../service/client.ts';
+import { tb } from '../../service/client.ts';
 import { type Counting, checkRows, planOf, type RowResult, type Wanted } from './check-rows.ts';
+import { useAttempt } from './use-attempt.ts';
 
 export type Where = Omit<Counting, 'counted_at'>;
 
@@ -14,17 +15,15 @@ interface Checked {
 
 export function useCheck() {
   const [checked, setChecked] = useState<Checked>();
-  const [problem, setProblem] = useState<Error>();
-  const [isBusy, setBusy] = useState(false);
+  const { problem, isBusy, attempt, forgetProblem } = useAttempt();
   const [done, setDone] = useState(0);
   const ended = useRef(new AbortController());
   useEffect(() => () => ended.current.abort(), []);
   const check = async (file: Omit<Wanted, 'counting'>, where: Where | null) => {
     ended.current = new AbortController();
     const { signal } = ended.current;
-    setBusy(true);
-    setProblem(undefined);
-    try {
+    forgetProblem();
+    await attempt(signal, async () => {
       // What moves while somebody reads the results stays, because it is of after this moment.
       const counting = where && {
         ...where,
@@ -35,13 +34,7 @@ export function useCheck() {
       const found = await checkRows(tb, wanted, plan, setDone, signal);
       const results = [...plan.refused, ...found].sort((a, b) => a.index - b.index);
       setChecked({ wanted, results });
-    } catch (error) {
-      if (signal.aborted) return;
-      noteEnd(error);
-      setProblem(error as Error);
-    } finally {
-      setBusy(false);
-    }
+    });
   };
   return {
     ...{ checked, problem, isBusy, done },
