@@ -8,6 +8,7 @@ import { endpoints } from '../src/app.ts';
 import type { JsonObject, JsonValue } from '../src/contract/json.ts';
 import { BodyParser } from '../src/contract/parse.ts';
 import { problemKinds } from '../src/core/problem.ts';
+import { migrate } from '../src/database/migrate.ts';
 import type { OperationObject, ResponseObject, Schema } from '../src/http/document/model.ts';
 import { openApiDocument } from '../src/http/document/openapi.ts';
 import { problemsByStatus } from '../src/http/document/problems.ts';
@@ -15,7 +16,7 @@ import type { Api } from '../src/http/pipeline.ts';
 import { createServer } from '../src/http/server.ts';
 import type { Answer } from './kit/api.ts';
 import { compileExact, conforms, document, resolve } from './kit/conformance.ts';
-import { createTestDatabase, type TestDatabase } from './kit/database.ts';
+import { createEmptyDatabase, type TestDatabase } from './kit/database.ts';
 
 const read = (path: string): Promise<string> => readFile(fileOf(path), 'utf8');
 
@@ -30,7 +31,8 @@ const operations: [string, OperationObject][] = Object.entries(document.paths).f
 describe('a generated file', () => {
   let db: TestDatabase;
   beforeAll(async () => {
-    db = await createTestDatabase();
+    db = await createEmptyDatabase();
+    await migrate({ owner: db.ownerUrl, service: db.serviceUrl });
   });
   afterAll(() => db.drop());
 

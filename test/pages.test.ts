@@ -51,7 +51,7 @@ function gated(database: Database): Database {
       },
     };
   };
-  return { ...database, writer: { connect } };
+  return { ...database, writer: { connect }, inCell: (cell) => gated(database.inCell(cell)) };
 }
 
 function adjust(api: Api, product: string, target: string, key = newKey()) {

@@ -67,6 +67,20 @@ test('a transaction is in its cell to its end, and leaves the connection as it w
   }
 });
 
+test('behind a pooler each transaction enters its cell', async () => {
+  const shared = connectDatabase({ url: db.serviceUrl, writers: 1, reads: 1 });
+  shared.setPooling('nameless');
+  for (const cell of ['cell_2', 'cell_3', 'cell_1', 'cell_2']) {
+    const one = shared.inCell(cell);
+    expect(await readBy(one.reader)).toEqual([`of ${cell}`]);
+    const connection = await one.writer.connect();
+    const [, found] = await connection.send([begin, journal, commit]);
+    connection.release();
+    expect(found?.rows).toEqual([{ id: `of ${cell}` }]);
+  }
+  await shared.close();
+});
+
 test('a read whose cell cannot be entered is no answer', async () => {
   await expect(readBy(database.inCell('cell_9').reader)).rejects.toMatchObject({
     sqlstate: '42P01',

@@ -257,6 +257,8 @@ async function applyStep(
         'insert into schema_migrations (number, name, checksum, steps) values ($1, $2, $3, $4)',
         [number, name, checksum, steps.length],
       );
+      // Also where it did nothing.
+      await client.query('update cells set version = $1', [number]);
       const line = auditLine?.(name);
       if (line !== undefined) await client.query(line.text, [...line.values]);
     }

@@ -160,6 +160,27 @@ describe('a database of the operator’s', () => {
     ]);
   });
 
+  test('of which one cell is behind is not ready, and nothing starts on it', async () => {
+    const log = quietLog();
+    const config = readConfig({ databaseUrl: db.serviceUrl }, secret);
+    const store = await openStore(config, log, options);
+    const version = store.schemaVersion;
+    const others = await db.sql('select name from cells');
+    await db.sql(`insert into cells (name, version) values ('cell_99', ${version - 1})`);
+    expect([await store.isCurrent(), await store.isCurrent()]).toEqual([false, false]);
+    const opening = openStore(config, quietLog(), options);
+    await expect(opening).rejects.toThrow(`cell_99 is not of version ${version}`);
+    await db.sql(`update cells set version = ${version + 1} where name = 'cell_99'`);
+    expect(await store.isCurrent()).toBe(true);
+    await db.sql(`delete from cells where name = 'cell_99'`);
+    await store.close();
+    expect(await db.sql('select name from cells')).toEqual(others);
+    expect(log.warnings).toEqual([
+      `not ready: cell_99 is not at version ${version}`,
+      'ready again',
+    ]);
+  });
+
   test('that refuses the password is reported at once, not waited for', async () => {
     const url = new URL(db.serviceUrl);
     url.password = 'wrong';

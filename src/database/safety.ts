@@ -275,12 +275,16 @@ async function rightsFaults(client: pg.Client, role?: string): Promise<string[]>
 }
 
 async function schemaFaults(client: pg.Client, schemaVersion: number): Promise<string[]> {
-  const { rows } = await client.query<{ version: number }>(
-    'select max(number) as version from public.schema_migrations',
+  const { rows } = await client.query<{ version: number; behind: string[] }>(
+    `select max(number) as version, ${cellsBehind('public.cells')} as behind
+     from public.schema_migrations`,
+    [schemaVersion],
   );
-  const version = rows[0]?.version;
-  if (version === schemaVersion) return [];
-  return [`the schema is at version ${version}, not ${schemaVersion}: run "tallybook migrate"`];
+  const { version, behind = [] } = rows[0] ?? {};
+  if (version !== schemaVersion) {
+    return [`the schema is at version ${version}, not ${schemaVersion}: run "tallybook migrate"`];
+  }
+  return behind.map((cell) => `${cell} is not of version ${schemaVersion}: restore a backup`);
 }
 
 function faultOf(
@@ -308,25 +312,34 @@ function faultOf(
   return `${name} is ${value}, it must be ${expected} (it comes from: ${source}): ${remedy}`;
 }
 
+/** The names of cells that are of an earlier version than `$1`: the history says it of all. */
+const cellsBehind = (cells: string) =>
+  `array(select name from ${cells} where version < $1 order by name)`;
+
+interface Readiness {
+  readonly version: number | null;
+  readonly behind: readonly string[];
+  readonly off: readonly string[];
+}
+
 /** Why a service is not ready; undefined when it is. */
 export async function whyNotReady(
   { reserve }: Database,
   known: number,
 ): Promise<string | undefined> {
   try {
-    const rows = await reserve.query<{ version: number | null; off: string[] }>({
+    const rows = await reserve.query<Readiness>({
       name: 'readiness',
-      text: `select max(number) as version,
-          array(select name from unnest($1::text[]) as name where current_setting(name) <> 'on')
+      text: `select max(number) as version, ${cellsBehind('cells')} as behind,
+          array(select name from unnest($2::text[]) as name where current_setting(name) <> 'on')
             as off
         from schema_migrations`,
-      values: [durable],
+      values: [known, durable],
     });
-    const [{ version, off } = { version: null, off: [] }] = rows;
+    const [{ version, behind, off } = { version: null, behind: [], off: [] }] = rows;
     if (off.length > 0) return `${off.join(' and ')} is off`;
-    return (version ?? 0) >= known
-      ? undefined
-      : `the schema is at version ${version}, not ${known}`;
+    if ((version ?? 0) < known) return `the schema is at version ${version}, not ${known}`;
+    return behind.length > 0 ? `${behind.join(' and ')} is not at version ${known}` : undefined;
   } catch {
     return 'the database does not answer';
   }

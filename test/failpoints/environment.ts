@@ -70,6 +70,14 @@ export class FaultEnvironment extends WriteEnvironment {
     };
   }
 
+  /** The first request says which cells there are, and the second in which of them the token is. */
+  async learn({ api, proxy }: FaultyNode): Promise<void> {
+    for (let asks = 0; asks < 2; asks += 1) {
+      expect((await served(() => api.get('/credential'))).status).toBe(200);
+    }
+    proxy.reset();
+  }
+
   /** A write of something that nobody has written before. */
   async newWrite(kind = adjustment): Promise<Write> {
     const content = await kind.content(this);

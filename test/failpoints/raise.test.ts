@@ -28,11 +28,15 @@ beforeAll(async () => {
 });
 afterAll(() => environment.stop());
 
-/** A node for the tests of one group, which come one after the other. */
+/**
+ * A node for the tests of one group, which come one after the other. It has heard of the caller's
+ * cell: that is asked once.
+ */
 function ownNode(): { readonly node: FaultyNode } {
   const own = {} as { node: FaultyNode };
   beforeAll(async () => {
     own.node = await environment.node();
+    await environment.learn(own.node);
   });
   afterAll(() => own.node.stop());
   return own;

@@ -90,7 +90,7 @@ const others = kinds.flatMap((kind) => [
 
 const cases = [...ofFirst(first(adjustment)), ...sampleOf(others, 14)];
 
-/** A case of people or tokens has two nodes: it takes seven of the server's 300 connections. */
+/** A case of people or tokens has two nodes: seven of the 300 connections of the server. */
 const atATime = 25;
 
 describe(`what takes too long (${extentName})`, () => {

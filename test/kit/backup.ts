@@ -49,6 +49,7 @@ export async function restoreBackup(
   db: TestDatabase,
   backup: Buffer,
   cells?: number,
+  rowsAtOnce?: number,
 ): Promise<readonly string[]> {
   const reader = await readerOf(backup);
   const auditLine = ({ sha256 }: Trailer) => operatorLine({ action: 'database.restore', sha256 });
@@ -56,7 +57,7 @@ export async function restoreBackup(
     startPrivateServer,
     purpose: 'migration',
     fill: async (target) => {
-      await loadBackup({ ...target, auditLine, cells }, reader);
+      await loadBackup({ ...target, auditLine, cells, rowsAtOnce }, reader);
     },
   });
   await store.close();

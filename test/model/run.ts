@@ -13,6 +13,7 @@ import { Problem } from '../../src/core/problem.ts';
 import { DatabaseFailure } from '../../src/core/statement.ts';
 import { connectDatabase, type Database } from '../../src/database/connect.ts';
 import { verifyLedger } from '../../src/inventory/verify.ts';
+import { homeCell } from '../kit/cells.ts';
 import { createTestDatabase, withoutLimits } from '../kit/database.ts';
 import { startNode, testSecret } from '../kit/environment.ts';
 import { Given } from '../kit/given.ts';
@@ -146,7 +147,7 @@ async function perform(
   for (;;) {
     try {
       const answer = await performAsOperator(merchant, type, {}, { id, key });
-      const [operation] = await database.reader.query<JsonObject>({
+      const [operation] = await database.inCell(homeCell).reader.query<JsonObject>({
         name: '',
         text: `select id, credential_id, request_id, position::text, created_at
           from operations where id = $1`,

@@ -2,6 +2,7 @@
 
 import { accessMutants } from './access.ts';
 import { batchMutants } from './batches.ts';
+import { cellMutants } from './cells.ts';
 import { countMutants } from './counts.ts';
 import { journalMutants } from './journal.ts';
 import { keyMutants } from './keys.ts';
@@ -25,4 +26,5 @@ export const namedMutants: readonly Mutant[] = [
   ...webhookMutants,
   ...batchMutants,
   ...accessMutants,
+  ...cellMutants,
 ];

@@ -8,8 +8,9 @@ import { existsSync } from 'node:fs';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { schemaSnapshot } from '../../scripts/schema.ts';
-import { migrate } from '../../src/database/migrate.ts';
+import { migrate, migrateThrough } from '../../src/database/migrate.ts';
 import { readMigrations } from '../../src/database/migrations.ts';
+import { assertSafe } from '../../src/database/safety.ts';
 import { withDatabase } from '../kit/postgres.ts';
 import { DatabaseProxy } from '../kit/proxy.ts';
 import { changeOf, partsOf } from './look.ts';
@@ -59,21 +60,33 @@ describe('a migration', () => {
     }
     expect(found).toEqual(changes);
   });
+});
 
+describe.each([
+  { cells: 1, parts: [0.2, 0.5, 0.8] },
+  { cells: 3, parts: [0.3, 0.6, 0.9] },
+])('a migration of $cells cells', ({ cells, parts }) => {
   test('continues after a kill where it was: each step is whole or absent', async () => {
     expect(existsSync(migrationCode), 'run "npm run build" first').toBe(true);
-    const all = (await readMigrations()).flatMap((one) => [...one.steps, ...one.cellSteps]).length;
-    const [messages, ends] = await runKilledAt(undefined);
+    const steps = (await readMigrations()).map(
+      (one) => one.steps.length + cells * one.cellSteps.length,
+    );
+    const all = steps.reduce((sum, one) => sum + one, 0);
+    const { messages, steps: ends } = await runKilledAt(undefined, cells);
     expect(ends).toBe(all);
     const done = new Set<number>();
+    const versions = new Set<string>();
     // Within each of the exchanges that a step has, and far apart.
-    for (const part of [0.2, 0.5, 0.8]) {
+    for (const part of parts) {
       for (const next of [0, 3]) {
-        const [, steps] = await runKilledAt(Math.floor(messages * part) + next);
-        done.add(steps);
+        const killed = await runKilledAt(Math.floor(messages * part) + next, cells);
+        done.add(killed.steps);
+        versions.add(killed.versions.join(' '));
       }
     }
-    expect([...done].filter((steps) => steps > 0 && steps < all).length).toBeGreaterThan(2);
+    expect([...done].filter((one) => one > 0 && one < all).length).toBeGreaterThan(2);
+    // Some when the first cell was whole, and the last was not.
+    if (cells > 1) expect(versions.size).toBeGreaterThan(1);
   }, 300_000);
 });
 
@@ -134,14 +147,21 @@ describe('a migration whose tables others hold', () => {
   });
 });
 
-/**
- * Migrates an empty database in a process that is killed at its nth message to the database.
- * How many messages there were, and how many steps were applied by then.
- */
-async function runKilledAt(nth: number | undefined): Promise<[messages: number, steps: number]> {
+interface Killed {
+  /** To the database. */
+  readonly messages: number;
+  /** Those that were applied by then. */
+  readonly steps: number;
+  /** Of the cells. */
+  readonly versions: readonly number[];
+}
+
+/** Migrates an empty database in a process that is killed at its nth message to the database. */
+async function runKilledAt(nth: number | undefined, cells: number): Promise<Killed> {
   const name = newName();
   await admin.query(`create database ${name}`);
   const owner = ownerOf(name);
+  await makeEmptyCells(owner, cells);
   const service = withDatabase(inject('serviceUrl'), name);
   const proxy = new DatabaseProxy(owner);
   let child: ChildProcess | undefined;
@@ -167,12 +187,37 @@ async function runKilledAt(nth: number | undefined): Promise<[messages: number, 
     return rowCount === 0;
   };
   await expect.poll(isGone, { interval: 5 }).toBe(true);
-  const steps = await stepsOf(owner);
+  const [steps, versions] = [await stepsOf(owner), await versionsOf(owner)];
   const finished = await migrate({ owner, service });
-  expect(await schemaSnapshot(owner), `killed at message ${nth}`).toBe(snapshots.at(-1));
+  for (const cell of cellNames(cells)) {
+    const found = (await schemaSnapshot(owner, [cell])).replaceAll(cell, 'cell_1');
+    expect(found, `${cell}, killed at message ${nth}`).toBe(snapshots.at(-1));
+  }
   expect(finished.version).toBe(snapshots.length - 1);
+  expect(await versionsOf(owner)).toEqual(Array(cells).fill(finished.version));
+  await assertSafe(service, finished.version);
   await admin.query(`drop database ${name} with (force)`);
-  return [messages, steps];
+  return { messages, steps, versions };
+}
+
+const cellNames = (cells: number) => Array.from({ length: cells }, (_, n) => `cell_${n + 1}`);
+
+/** Of version 0: the first migration finds them, as later ones find those that were added. */
+async function makeEmptyCells(owner: string, cells: number): Promise<void> {
+  await migrateThrough(owner, 0);
+  await withClient(owner, async (client) => {
+    for (const cell of cellNames(cells).slice(1)) {
+      await client.query(`create schema ${cell};
+        insert into public.cells (name, version) values ('${cell}', 0)`);
+    }
+  });
+}
+
+function versionsOf(owner: string): Promise<number[]> {
+  return withClient(owner, async (client) => {
+    const { rows } = await client.query('select version from public.cells order by name');
+    return rows.map(({ version }) => version);
+  });
 }
 
 function stepsOf(owner: string): Promise<number> {

@@ -15,6 +15,7 @@ import type { Manifest, Trailer } from './format.ts';
 import type { BackupReader } from './read.ts';
 import { refusing } from './refusal.ts';
 import { beginLong, withSession } from './session.ts';
+import { slicesOf } from './slices.ts';
 import { appliedMigrations, columnList, findTables, type Table, tableName } from './tables.ts';
 
 export interface LoadOptions {
@@ -28,8 +29,16 @@ export interface LoadOptions {
   readonly acceptUnsound?: boolean | undefined;
   /** Into how many cells merchants are dealt out; otherwise each stays in its own. */
   readonly cells?: number | undefined;
+  /** How many rows are added by one statement. */
+  readonly rowsAtOnce?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
+
+/**
+ * What a trigger of a statement looks at has to fit into one value of the database, of 1 GB: of
+ * movements that are some 4 million. So many take 25 MB there.
+ */
+const rowsAtOnceMax = 100_000;
 
 type NamedTable = Pick<Table, 'name' | 'cell'>;
 
@@ -43,7 +52,7 @@ interface Loaded extends Trailer {
  * @throws Error when the backup cannot be loaded whole; nothing was loaded then.
  */
 export async function loadBackup(
-  { url, found, auditLine, acceptUnsound = false, cells, signal }: LoadOptions,
+  { url, found, auditLine, acceptUnsound = false, cells, rowsAtOnce, signal }: LoadOptions,
   backup: BackupReader,
 ): Promise<Loaded> {
   const { manifest } = backup;
@@ -63,7 +72,7 @@ export async function loadBackup(
       await clearTrail(client);
       const { kept } = await findTables(client);
       const rows = await withoutTriggers(client, acceptUnsound ? kept : [], () =>
-        load(client, backup, kept, { acceptUnsound, cells: wanted }),
+        load(client, backup, kept, { acceptUnsound, cells: wanted, rowsAtOnce }),
       );
       const { text, values } = auditLine(rows);
       await client.query(text, [...values]);
@@ -169,6 +178,7 @@ interface How {
   readonly acceptUnsound: boolean;
   /** Among which merchants are dealt out. */
   readonly cells: readonly string[] | undefined;
+  readonly rowsAtOnce: number | undefined;
 }
 
 /** @param tables those of the database. */
@@ -176,14 +186,15 @@ async function load(
   client: pg.Client,
   backup: BackupReader,
   tables: readonly Table[],
-  { acceptUnsound, cells }: How,
+  { acceptUnsound, cells, rowsAtOnce = rowsAtOnceMax }: How,
 ): Promise<Loaded> {
   const keys = await dropForeignKeys(client, tables);
   const counts: number[] = [];
   for (const table of backup.manifest.tables) {
+    const slices = slicesOf(backup.rows(), rowsAtOnce);
     const isDealt = cells !== undefined && table.cell !== undefined;
     counts.push(
-      isDealt ? await deal(client, table, backup, cells) : await fill(client, table, backup),
+      isDealt ? await deal(client, table, slices, cells) : await fill(client, table, slices),
     );
     if (cells !== undefined && table.name === 'merchants') await dealMerchants(client, cells);
   }
@@ -234,14 +245,26 @@ async function pauseWebhooks(client: pg.Client, webhooks: NamedTable): Promise<v
   );
 }
 
+type Slices = AsyncIterable<AsyncIterable<Buffer>>;
+
 async function fill(
   client: pg.Client,
   table: Manifest['tables'][number],
-  backup: BackupReader,
+  slices: Slices,
 ): Promise<number> {
-  const copy = `copy ${tableName(table)} (${columnList(table.columns)}) from stdin`;
-  const rows = client.query(copyStreams.from(copy));
-  await refusing(`its ${table.name}`, () => pipeline(() => backup.rows(), rows));
+  let count = 0;
+  for await (const slice of slices) count += await copyIn(client, tableName(table), table, slice);
+  return count;
+}
+
+async function copyIn(
+  client: pg.Client,
+  target: string,
+  { name, columns }: Manifest['tables'][number],
+  slice: AsyncIterable<Buffer>,
+): Promise<number> {
+  const rows = client.query(copyStreams.from(`copy ${target} (${columnList(columns)}) from stdin`));
+  await refusing(`its ${name}`, () => pipeline(slice, rows));
   return rows.rowCount;
 }
 
@@ -259,30 +282,32 @@ async function dealMerchants(client: pg.Client, cells: readonly string[]): Promi
 async function deal(
   client: pg.Client,
   table: Manifest['tables'][number],
-  backup: BackupReader,
+  slices: Slices,
   cells: readonly string[],
 ): Promise<number> {
   const [only = firstCell, ...others] = cells;
-  if (others.length === 0) return fill(client, { ...table, cell: only }, backup);
+  if (others.length === 0) return fill(client, { ...table, cell: only }, slices);
   const columns = columnList(table.columns);
-  const like = tableName({ ...table, cell: only });
-  await client.query(`create temporary table dealt (like ${like})`);
-  const rows = client.query(copyStreams.from(`copy dealt (${columns}) from stdin`));
-  await refusing(`its ${table.name}`, () => pipeline(() => backup.rows(), rows));
-  for (const cell of cells) {
-    await refusing(`its ${table.name}`, () =>
-      client.query(
-        `insert into ${tableName({ ...table, cell })} (${columns})
-         select ${columns} from dealt d
-         left join (select id as whose, cell as home from public.merchants) m
-           on m.whose = d.merchant_id
-         where coalesce(m.home, $2) = $1`,
-        [cell, only],
-      ),
-    );
+  await client.query(`create temporary table dealt (like ${tableName({ ...table, cell: only })})`);
+  let count = 0;
+  for await (const slice of slices) {
+    count += await copyIn(client, 'dealt', table, slice);
+    for (const cell of cells) {
+      await refusing(`its ${table.name}`, () =>
+        client.query(
+          `insert into ${tableName({ ...table, cell })} (${columns})
+           select ${columns} from dealt d
+           left join (select id as whose, cell as home from public.merchants) m
+             on m.whose = d.merchant_id
+           where coalesce(m.home, $2) = $1`,
+          [cell, only],
+        ),
+      );
+    }
+    await client.query('truncate dealt');
   }
   await client.query('drop table dealt');
-  return rows.rowCount;
+  return count;
 }
 
 interface ForeignKey {

@@ -149,8 +149,8 @@ async function* archive(
   yield lineOf(sums.trailer);
 }
 
-/** In the order of the key: the same rows make the same backup, and load in that order. */
-function copyOut({ columns, key, ...table }: Table): string {
-  const order = key.length === 0 ? '' : ` order by ${columnList(key)}`;
-  return `copy (select ${columnList(columns)} from ${tableName(table)}${order}) to stdout`;
+/** In an order of their own: the same rows make the same backup, and load in that order. */
+function copyOut({ columns, order, ...table }: Table): string {
+  const ordered = order.length === 0 ? '' : ` order by ${columnList(order)}`;
+  return `copy (select ${columnList(columns)} from ${tableName(table)}${ordered}) to stdout`;
 }

@@ -1,0 +1,83 @@
+// Mutants of cells: statements that go to another one than their merchant's.
+
+import type { Mutant } from './mutant.ts';
+
+const connect = 'src/database/connect.ts';
+const pooler = 'src/database/pooler.ts';
+const statements = 'src/database/cells.test.ts';
+const commands = 'src/cli/cell.test.ts';
+
+export const cellMutants: readonly Mutant[] = [
+  {
+    name: 'transaction-without-its-cell',
+    breaks: 'a transaction is in the first cell, whatever its merchant',
+    edits: [
+      {
+        file: connect,
+        from: 'const writerOf = (pool: pg.Pool) => poolWriter(pool, health, cell);',
+        to: 'const writerOf = (pool: pg.Pool) => poolWriter(pool, health, firstCell);',
+      },
+    ],
+    suites: [statements, commands],
+  },
+  {
+    name: 'read-without-its-cell',
+    breaks: 'a read goes to the first cell, whatever its merchant',
+    edits: [
+      {
+        file: connect,
+        from: '  if (cell === firstCell) return reader;\n',
+        to: '  return reader;\n',
+      },
+    ],
+    suites: [statements, commands],
+  },
+  {
+    name: 'begin-without-its-cell',
+    breaks: 'a transaction is in the cell that the last read on its connection was about',
+    edits: [{ file: pooler, from: '`$' + '{statement.text}; $' + '{path}`', to: 'statement.text' }],
+    suites: [statements],
+  },
+  {
+    name: 'cell-of-a-connection-forgotten',
+    breaks: 'a read is in the cell that the one before on its connection entered',
+    edits: [{ file: connect, from: '      if (before > 0) cells.set(client, cell);\n', to: '' }],
+    suites: [statements],
+  },
+  {
+    name: 'shared-session-without-its-cell',
+    breaks: 'behind a pooler all is in the first cell',
+    edits: [
+      {
+        file: pooler,
+        from: 'set local search_path = $' + '{pathOf(cell)}, pg_temp',
+        to: 'set local search_path = $' + '{pathOf(firstCell)}, pg_temp',
+      },
+    ],
+    suites: [statements],
+  },
+  {
+    name: 'merchant-in-the-first-cell',
+    breaks: 'a merchant counts as one of the first cell after its credential was found elsewhere',
+    edits: [
+      {
+        file: 'src/cells/cells.ts',
+        from: 'this.in(this.#placed.get(merchant) ?? firstCell)',
+        to: 'this.in(merchant === undefined ? firstCell : firstCell)',
+      },
+    ],
+    suites: [commands],
+  },
+  {
+    name: 'ready-with-one-cell',
+    breaks: 'a service is ready when the first cell has the schema',
+    edits: [
+      {
+        file: 'src/database/safety.ts',
+        from: 'where version < $1 order by name)',
+        to: "where version < $1 and name = 'cell_1')",
+      },
+    ],
+    suites: ['src/database/open.test.ts'],
+  },
+];
