@@ -25,6 +25,7 @@ import { defineMigrate } from './migrate.ts';
 import { definePerson } from './person.ts';
 import { defineRestore } from './restore.ts';
 import { defineServe } from './serve.ts';
+import { defineSimulate } from './simulate.ts';
 import { defineStatus } from './status.ts';
 import { defineToken } from './token.ts';
 import { defineVerify } from './verify.ts';
@@ -81,6 +82,7 @@ function program(): DocumentedCommand {
     defineExport,
     defineDemo,
     defineCheck,
+    defineSimulate,
     defineCompletion,
   ]) {
     define(tallybook);

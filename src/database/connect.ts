@@ -80,7 +80,11 @@ export interface ConnectOptions {
   readonly acquireTimeout?: number;
 }
 
-export const readConnections = Math.min(4 * availableParallelism() + 4, limits.readConnectionsMax);
+/** Connections to read by, of a node with so many processors. */
+export const readConnectionsWith = (processors: number): number =>
+  Math.min(4 * processors + 4, limits.readConnectionsMax);
+
+export const readConnections = readConnectionsWith(availableParallelism());
 const reserveConnections = 2;
 const globalConnections = 2;
 /** A merchant alone gets two of these to read by. */

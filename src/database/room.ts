@@ -22,8 +22,12 @@ const servingAtOnce = (workers: number) => (workers === 1 ? 1 : workers + 1);
 const besideServing = (workers: number) => (workers === 1 ? 1 : 2);
 
 /** What so many workers open: together they read by as many as one process would. */
-export function roomFor(workers: number, readsMax = Number.POSITIVE_INFINITY): Room {
-  const shared = Math.max(2 * readsMin, Math.ceil(readConnections / workers));
+export function roomFor(
+  workers: number,
+  readsMax = Number.POSITIVE_INFINITY,
+  readsOfOne = readConnections,
+): Room {
+  const shared = Math.max(2 * readsMin, Math.ceil(readsOfOne / workers));
   const reads = Math.max(readsMin, Math.min(shared, readsMax));
   return { reads, needed: servingAtOnce(workers) * connectionsOf(reads).each + once(workers) };
 }

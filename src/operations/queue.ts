@@ -47,9 +47,11 @@ export class FairQueue<Item> {
   readonly #queuedBy = new Map<string, Load>();
   readonly #alone = new Set<string>();
   readonly #runningPerMerchantMax: number;
+  readonly #now: () => number;
   #queued = 0;
 
-  constructor(workers: number) {
+  constructor(workers: number, now: () => number = () => performance.now()) {
+    this.#now = now;
     this.#runningPerMerchantMax = Math.max(1, Math.ceil(workers / 2));
   }
 
@@ -63,7 +65,7 @@ export class FairQueue<Item> {
    */
   add(merchant: string, type: string, item: Item, lines = 1): void {
     const { writes, lines: before } = this.#queuedBy.get(merchant) ?? nothing;
-    const now = performance.now();
+    const now = this.#now();
     if (
       this.#queued >= limits.queuedTotalMax ||
       writes >= limits.queuedPerMerchantMax ||
@@ -130,7 +132,7 @@ export class FairQueue<Item> {
     const taken = group.waiting.splice(0, end < 0 ? group.waiting.length : end);
     if (taken.length === 0) return taken;
     const load = loadOf(taken);
-    notePace(group, load.lines);
+    notePace(group, load.lines, this.#now());
     group.lines -= load.lines;
     this.#groups.delete(group.name);
     if (group.waiting.length > 0) this.#groups.set(group.name, group);
@@ -139,7 +141,7 @@ export class FairQueue<Item> {
   }
 
   #wait(merchant: string, type: string, one: Waiting<Item>): void {
-    const group = this.#groupOf(merchant, type, performance.now());
+    const group = this.#groupOf(merchant, type, this.#now());
     group.waiting.push(one);
     group.lines += one.lines;
     this.#count(merchant, { writes: 1, lines: one.lines });
@@ -192,8 +194,7 @@ function shareOf({ writes, lines }: Load, sharers: number): Load {
   return { writes: Math.ceil(writes / sharers), lines: Math.ceil(lines / sharers) };
 }
 
-function notePace(group: Group<unknown>, taken: number): void {
-  const now = performance.now();
+function notePace(group: Group<unknown>, taken: number, now: number): void {
   const pace = (now - group.takenAt) / taken;
   group.pace = group.pace === 0 ? pace : (group.pace + pace) / 2;
   group.takenAt = now;
