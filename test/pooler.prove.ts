@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { addCell, migrate } from '../src/database/migrate.ts';
 import { addressOf, throughPort } from './chaos/environment/database.ts';
 import { ToxicProxy } from './chaos/environment/toxic-proxy.ts';
 import { type Api, newKey } from './kit/api.ts';
@@ -205,6 +206,44 @@ test('two shops and a careless client share three sessions, and inherit nothing'
     await careless.end();
     await Promise.all(nodes.map((node) => node.end()));
     await small.stop();
+  }
+});
+
+test('merchants of three cells share three sessions, and each writes in its own', async () => {
+  const own = await createEmptyDatabase();
+  await migrate({ owner: own.ownerUrl, service: own.serviceUrl });
+  const line = { name: '', text: "select append_audit('[]')", values: [] };
+  for (const cell of ['cell_2', 'cell_3']) await addCell(own.ownerUrl, cell, line);
+  await withoutLimits(own);
+  const small = await startPooler({ 'default_pool_size = 20': 'default_pool_size = 3' });
+  const nodes = await Promise.all(
+    [1, 2].map(() => startProcess({ ...own, serviceUrl: small.through(own.serviceUrl) }, {})),
+  );
+  const [node] = nodes as [ServiceProcess];
+  const session = await own.session();
+  const of = async (cell: string) => {
+    await session.query(`set search_path = ${cell}, public`);
+    return {
+      sql: async <Row>(text: string, values: unknown[] = []) =>
+        (await session.query(text, values)).rows as Row[],
+    };
+  };
+  const loads: { readonly cell: string; readonly load: Load }[] = [];
+  try {
+    for (const [i, cell] of ['cell_1', 'cell_2', 'cell_3', 'cell_2'].entries()) {
+      const shop = await openShop(await of(cell), 4, cell);
+      loads.push({ cell, load: new Load((nodes[i % 2] ?? node).api, shop, 4) });
+    }
+    await Promise.all(loads.map(({ load }) => load.more(100)));
+    await Promise.all(loads.map(({ load }) => load.stop()));
+    for (const { cell, load } of loads) await load.expectWhole(await of(cell), node.api);
+    expect(await verifyLedger(own.serviceUrl)).toMatchObject({ ok: true });
+    for (const { log } of nodes) expect(log()).not.toMatch(/42P05|26000|42P01/);
+  } finally {
+    await Promise.all(loads.map(({ load }) => load.stop()));
+    await Promise.all(nodes.map((one) => one.end()));
+    await small.stop();
+    await own.drop();
   }
 });
 

@@ -29,13 +29,13 @@ test('a run that met everything and found nothing is good', () => {
 });
 
 test('a run is repeated with its settings', () => {
-  const settings = { workers: 2, pooler: true, failover: false };
-  const again = 'npm run chaos -- --seconds 45 --seed 1 --workers 2 --pooler\n';
+  const settings = { workers: 2, cells: 3, pooler: true, failover: false };
+  const again = 'npm run chaos -- --seconds 45 --seed 1 --workers 2 --cells 3 --pooler\n';
   expect(words(outcome({ settings }), 'abc')).toContain(again);
 });
 
 test('a pooler before a server with a standby is refused with the reason', () => {
-  const both = { workers: 2, pooler: true, failover: true };
+  const both = { workers: 2, cells: 1, pooler: true, failover: true };
   expect(refusalOf(both)).toMatch(/^--pooler and --failover do not combine: .* does not confirm/);
   expect(refusalOf(plain)).toBeUndefined();
 });

@@ -13,8 +13,9 @@ const usage = `Usage: npm run chaos -- [--seconds N] [--seed S] [settings]
   --seconds N  how long to break things, 10 to 86400 (default 600)
   --seed S     what to choose, 0 to 4294967295 (default: at random)
 
-Settings; --workers combines with either of the others:
+Settings; --workers and --cells combine with all others:
   --workers W  how many processes of each node serve, 1 to 8 (default 1)
+  --cells C    among how many cells merchants are dealt out, 1 to 8 (default 1)
   --pooler     nodes reach the database through PgBouncer, which fails, too
   --failover   the database has a synchronous standby, which takes over again and again
 `;
@@ -31,6 +32,7 @@ async function main(): Promise<void> {
       seconds: { type: 'string', default: '600' },
       seed: { type: 'string', default: String(randomInt(2 ** 32)) },
       workers: { type: 'string', default: '1' },
+      cells: { type: 'string', default: '1' },
       pooler: { type: 'boolean', default: false },
       failover: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
@@ -43,7 +45,9 @@ async function main(): Promise<void> {
   const seconds = numberOf('seconds', values.seconds, 10, 86_400);
   const seed = numberOf('seed', values.seed, 0, 2 ** 32 - 1);
   const workers = numberOf('workers', values.workers, 1, 8);
-  const settings: Settings = { workers, pooler: values.pooler, failover: values.failover };
+  const cells = numberOf('cells', values.cells, 1, 8);
+  const { pooler, failover } = values;
+  const settings: Settings = { workers, cells, pooler, failover };
   const refusal = refusalOf(settings);
   if (refusal !== undefined) {
     process.stderr.write(`${refusal}\n`);

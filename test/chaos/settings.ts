@@ -1,4 +1,4 @@
-// What a run is made of beside two nodes and a database: workers, a pooler, a standby.
+// What a run is made of beside two nodes and a database: workers, cells, a pooler, a standby.
 
 import { missingForReplication } from '../kit/replication.ts';
 import { isInstalled } from '../kit/samples.ts';
@@ -6,18 +6,21 @@ import { isInstalled } from '../kit/samples.ts';
 export interface Settings {
   /** How many processes of each node serve. */
   readonly workers: number;
+  /** Among how many merchants are dealt out. */
+  readonly cells: number;
   /** Nodes reach PostgreSQL through PgBouncer. */
   readonly pooler: boolean;
   /** The server has a synchronous standby, which takes over when it is killed. */
   readonly failover: boolean;
 }
 
-export const plain: Settings = { workers: 1, pooler: false, failover: false };
+export const plain: Settings = { workers: 1, cells: 1, pooler: false, failover: false };
 
 /** As the command line has them; nothing for the plain ones. */
-export function flagsOf({ workers, pooler, failover }: Settings): string {
+export function flagsOf({ workers, cells, pooler, failover }: Settings): string {
   const flags = [
     ...(workers === 1 ? [] : [`--workers ${workers}`]),
+    ...(cells === 1 ? [] : [`--cells ${cells}`]),
     ...(pooler ? ['--pooler'] : []),
     ...(failover ? ['--failover'] : []),
   ];

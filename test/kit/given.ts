@@ -19,12 +19,14 @@ export class Given {
     this.#db = db;
   }
 
-  async merchant(name = 'Corner Shop'): Promise<string> {
+  /** @param cell the one that its rows are made in; otherwise that of all merchants of tests. */
+  async merchant(name = 'Corner Shop', cell?: string): Promise<string> {
     const id = mintId('mer_');
-    await this.#db.sql('insert into merchants (id, name, created_at) values ($1, $2, now())', [
-      id,
-      name,
-    ]);
+    await this.#db.sql(
+      `insert into merchants (id, name, created_at, cell)
+       values ($1, $2, now(), ${cell === undefined ? 'default' : '$3'})`,
+      [id, name, ...(cell === undefined ? [] : [cell])],
+    );
     const statements = [
       insertJournal(id, mintId('jrn_')),
       insertOperator(id, mintId('cred_'), scopes),

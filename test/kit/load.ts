@@ -15,9 +15,14 @@ export interface Shop {
   readonly products: readonly string[];
 }
 
-export async function openShop(db: Pick<TestDatabase, 'sql'>, products = 4): Promise<Shop> {
+/** @param cell the one that `db` looks at; otherwise that of all merchants of tests. */
+export async function openShop(
+  db: Pick<TestDatabase, 'sql'>,
+  products = 4,
+  cell?: string,
+): Promise<Shop> {
   const given = new Given(db);
-  const merchant = await given.merchant();
+  const merchant = await given.merchant('Corner Shop', cell);
   const { token } = await given.credential(merchant);
   const location = await given.location(merchant);
   const made = Array.from({ length: products }, () => given.product(merchant));

@@ -92,7 +92,7 @@ export class ChaosEnvironment {
     try {
       const pair = settings.failover ? await ChaosPair.start(directory) : undefined;
       const server = pair ?? (await startLone(directory, diskSize));
-      database = await ChaosDatabase.on(server);
+      database = await ChaosDatabase.on(server, settings.cells);
       pooler = settings.pooler ? await ChaosPooler.before(server.entry) : undefined;
       const entry = pooler ?? server.entry;
       nodes = [0, 1].map((number) => new ServiceNode(number, entry, settings.workers));
@@ -159,9 +159,11 @@ async function release(
 }
 
 async function createRecords(database: ChaosDatabase): Promise<ChaosRecords> {
-  const given = new Given({ sql: (text, values) => database.query(text, values) });
-  const merchant = await given.merchant('Corner Shop');
-  const neighbour = await given.merchant('Second Shop');
+  const { cells } = database;
+  const [first = '', home = first, next = first] = cells;
+  const [given, there] = [givenIn(database, home), givenIn(database, next)];
+  const merchant = await given.merchant('Corner Shop', home);
+  const neighbour = await there.merchant('Second Shop', next);
   const times = <Made>(count: number, make: () => Promise<Made>) =>
     Promise.all(Array.from({ length: count }, make));
   const products = await times(productCount, () => given.product(merchant));
@@ -170,8 +172,8 @@ async function createRecords(database: ChaosDatabase): Promise<ChaosRecords> {
   const locations = await times(2, () => given.location(merchant));
   const booth = await given.location(merchant);
   const foreign = {
-    product: await given.product(neighbour),
-    location: await given.location(neighbour),
+    product: await there.product(neighbour),
+    location: await there.location(neighbour),
   };
   const owners = { steady: merchant, shaken: merchant, neighbour } as const;
   const credentials = await Promise.all(
@@ -200,6 +202,13 @@ async function createRecords(database: ChaosDatabase): Promise<ChaosRecords> {
        union all select id, name, version from locations`,
     ),
   };
+}
+
+/** Makes rows of merchants of this cell. */
+function givenIn(database: ChaosDatabase, cell: string): Given {
+  return new Given({
+    sql: (text, values) => database.queryIn(cell, text, values),
+  });
 }
 
 /** Limits have tests of their own; here they would only thin out what is to be seen. */

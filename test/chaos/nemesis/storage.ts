@@ -25,8 +25,11 @@ export function storageFaults({ canBeFull }: SmallDisk): Fault[] {
  */
 async function hold({ database }: ChaosEnvironment): Promise<boolean> {
   const levels = await database.query('select from inventory_levels limit 1');
-  const held = database.query(`begin read write;
-    select from inventory_levels order by merchant_id, product_id, location_id for update;
+  const locks = database.cells.map(
+    (cell) => `select from ${cell}.inventory_levels
+      order by merchant_id, product_id, location_id for update`,
+  );
+  const held = database.query(`begin read write; ${locks.join('; ')};
     select pg_sleep(${lockedMs / 1_000}); rollback`);
   return held.then(
     () => levels.length > 0,
