@@ -14,12 +14,16 @@ import { show } from './output.ts';
 import { reportText, type SimulationReport } from './simulate-text.ts';
 
 interface SimulateFlags
-  extends Omit<Deployment, 'busiest' | 'reads' | 'cells' | 'movements' | 'oneMachine' | 'costs'> {
+  extends Omit<
+    Deployment,
+    'busiest' | 'reads' | 'cells' | 'movements' | 'oneMachine' | 'byMerchant' | 'costs'
+  > {
   readonly busiest?: number;
   readonly reads?: number;
   readonly cells?: number;
   readonly movements?: number;
   readonly oneMachine?: boolean;
+  readonly byMerchant?: boolean;
   readonly costs?: string;
   readonly json?: boolean;
 }
@@ -82,6 +86,7 @@ export function defineSimulate(program: DocumentedCommand): void {
     )
     .option('--connections-max <number>', 'of each server (default: 100)', countTo(100_000), 100)
     .option('--one-machine', 'the server is on the one node, and shares its processors')
+    .option('--by-merchant', 'a proxy sends all requests of a merchant to the same node')
     .option('--connections <number>', 'clients without pauses, instead of rates', countTo(100_000))
     .option(
       '--movements <number>',
@@ -131,7 +136,8 @@ function reportOf(
 
 function deploymentOf(flags: SimulateFlags, costs: Costs): Deployment {
   const { merchants, writes, servers, nodes } = flags;
-  const { reads = 4 * writes, cells = servers, oneMachine = false } = flags;
+  const { reads = 4 * writes, cells = servers } = flags;
+  const { oneMachine = false, byMerchant = false } = flags;
   const { busiest = Math.max(0.01, 1 / merchants), movements = writes * 8_640 } = flags;
   if (busiest < (1 - 1e-9) / merchants) {
     throw new UsageError(`--busiest must be at least 1 ÷ --merchants: ${1 / merchants}`);
@@ -147,7 +153,7 @@ function deploymentOf(flags: SimulateFlags, costs: Costs): Deployment {
   if (writes + reads === 0) throw new UsageError('--writes or --reads must be more than 0');
   const { standby, connections } = flags;
   const given = { ...flags, standby, connections };
-  return { ...given, reads, cells, oneMachine, busiest, movements, costs };
+  return { ...given, reads, cells, oneMachine, byMerchant, busiest, movements, costs };
 }
 
 async function costsOf(file: string | undefined): Promise<Costs> {

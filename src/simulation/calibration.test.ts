@@ -34,6 +34,7 @@ const bench: Deployment = {
   latency: 0,
   standby: undefined,
   connectionsMax: 100,
+  byMerchant: false,
   oneMachine: true,
   connections: 1,
   movements: 0,

@@ -102,8 +102,12 @@ export function sliced(whole: Deployment, slice: number): Deployment {
   };
 }
 
-const carries = ({ servedShare, refused }: SimulatedRun): boolean =>
-  refused === 0 && servedShare >= servedShareMin;
+function carries(run: SimulatedRun): boolean {
+  const { servedShare, refused, busiestArrived, busiestLeft } = run;
+  // A few are always under way: of a small number they are a large part.
+  const leftMax = (1 - servedShareMin) * busiestArrived + 20;
+  return refused === 0 && servedShare >= servedShareMin && busiestLeft <= leftMax;
+}
 
 /** Who waits for one of these keeps the parts behind it in the list busy as well. */
 const order: readonly PartName[] = [

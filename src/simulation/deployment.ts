@@ -28,6 +28,8 @@ export interface Deployment {
   readonly connectionsMax: number;
   /** The server and its clients are on the node's machine, and use its processors. */
   readonly oneMachine: boolean;
+  /** A proxy sends all requests of a merchant to the same node. */
+  readonly byMerchant: boolean;
   /** Clients that send the next request when they have the answer, instead of rates. */
   readonly connections: number | undefined;
   readonly movements: number;

@@ -42,6 +42,9 @@ export interface SimulatedRun {
   readonly waiting: number;
   /** Of what arrived after the beginning, what was served in this time. */
   readonly servedShare: number;
+  /** Of the busiest merchant, what arrived in this time and was not served in it. */
+  readonly busiestLeft: number;
+  readonly busiestArrived: number;
   readonly writes: Times;
   readonly reads: Times;
   readonly writesPerBatch: number;
@@ -70,6 +73,8 @@ class World {
   refused = 0;
   arrivedSince = 0;
   servedSince = 0;
+  busiestArrived = 0;
+  busiestServed = 0;
 
   constructor(deployment: Deployment, own: ProcessConnections) {
     const { clock } = this;
@@ -143,19 +148,31 @@ class World {
     const { clock } = this;
     const at = clock.now();
     const merchant = placeOf(this.#shares, this.#draws.next());
-    const place = client ?? this.#draws.below(this.#processes.length);
+    const place = client ?? this.#placeFor(merchant);
     this.arrived += 1;
-    if (at >= this.measuredFrom) this.arrivedSince += 1;
+    const ofBusiest = merchant === 0 ? 1 : 0;
+    if (at >= this.measuredFrom) {
+      this.arrivedSince += 1;
+      this.busiestArrived += ofBusiest;
+    }
     const answered = (isServed: boolean) => {
       if (isServed) this.served += 1;
       else this.refused += 1;
       if (isServed && clock.now() >= this.measuredFrom) {
         this.servedSince += 1;
+        this.busiestServed += ofBusiest;
         this.latencies[kind === 'write' ? 'write' : 'read'].push(clock.now() - at);
       }
       then?.();
     };
     this.#processes[place % this.#processes.length]?.receive({ kind, merchant, answered });
+  }
+
+  /** Of a process: one of all, or of those of the merchant's node. */
+  #placeFor(merchant: number): number {
+    const { byMerchant, nodes, workers } = this.#deployment;
+    if (!byMerchant) return this.#draws.below(this.#processes.length);
+    return (merchant % nodes) * workers + this.#draws.below(workers);
   }
 
   busy(): Busy {
@@ -220,6 +237,8 @@ export function simulate(
     refused,
     waiting: arrived - served - refused,
     servedShare: world.arrivedSince === 0 ? 1 : world.servedSince / world.arrivedSince,
+    busiestArrived: world.busiestArrived,
+    busiestLeft: world.busiestArrived - world.busiestServed,
     writes: timesOf(latencies.write),
     reads: timesOf(latencies.read),
     writesPerBatch: batches.count === 0 ? 0 : batches.writes / batches.count,

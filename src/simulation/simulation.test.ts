@@ -29,6 +29,7 @@ const plain: Deployment = {
   latency: 0.2,
   standby: undefined,
   connectionsMax: 500,
+  byMerchant: false,
   oneMachine: false,
   connections: undefined,
   movements: 0,
