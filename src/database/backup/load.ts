@@ -36,7 +36,7 @@ export interface LoadOptions {
 
 /**
  * What a trigger of a statement looks at has to fit into one value of the database, of 1 GB: of
- * movements that are some 4 million. So many take 25 MB there.
+ * movements that are some 3 million (measured: 325 bytes each). So many take 33 MB there.
  */
 const rowsAtOnceMax = 100_000;
 
