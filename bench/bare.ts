@@ -9,7 +9,7 @@ import { fastify } from 'fastify';
 import pg from 'pg';
 import { mintId } from '../src/core/id.ts';
 import type { Reader, Statement } from '../src/core/statement.ts';
-import { readConnections } from '../src/database/connect.ts';
+import { readConnections } from '../src/database/server-connections.ts';
 import { createLog, LogWriter, logRequest } from '../src/log.ts';
 import { type PageQuestion, runList } from './statements.ts';
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { limits } from '../src/core/limits.ts';
 import type { Principal } from '../src/core/principal.ts';
 import { Problem } from '../src/core/problem.ts';
-import { readConnections } from '../src/database/connect.ts';
+import { readConnections } from '../src/database/server-connections.ts';
 import { type Answer, newKey } from './kit/api.ts';
 import { type Environment, startEnvironment, startNode } from './kit/environment.ts';
 import { createTestMerchant, type TestMerchant } from './kit/merchant.ts';

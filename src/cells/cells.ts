@@ -36,7 +36,8 @@ export class Cells<Parts> {
   in(cell: string): Parts {
     let parts = this.#parts.get(cell);
     if (parts === undefined) {
-      parts = this.#make(cell === firstCell ? this.#database : this.#database.inCell(cell));
+      const isHome = cell === firstCell && !this.#database.isSpread();
+      parts = this.#make(isHome ? this.#database : this.#database.inCell(cell));
       this.#parts.set(cell, parts);
       for (const follow of this.#followers) follow(parts);
     }

@@ -27,6 +27,16 @@ export function defineCell(program: DocumentedCommand): void {
   })
     .argument('<name>', 'what to call it, such as cell_2')
     .action(add);
+  define(cell, {
+    name: 'move',
+    description:
+      'Move a cell to another server of a Citus cluster while it is used, as the owner of the ' +
+      'schema. Its writes wait for about a second at the end.',
+    example: 'tallybook cell move cell_2 --to worker2:5432',
+  })
+    .argument('<name>', 'the cell, such as cell_2')
+    .requiredOption('--to <server>', 'as "server list" shows it: worker2:5432')
+    .action(move);
 }
 
 async function list(flags: CommonFlags): Promise<void> {
@@ -62,4 +72,27 @@ async function add(name: string, flags: CommonFlags): Promise<void> {
     return { name };
   });
   await show(flags, made, (cell) => `${cell.name} was added.`);
+}
+
+async function move(name: string, flags: CommonFlags & { readonly to: string }): Promise<void> {
+  const moved = await withServer(flags, async ({ url, found }) => {
+    if (!found.isSpread) throw new Error('cells move on a Citus cluster only');
+    if (!found.isOwner) {
+      throw new Error('moving a cell needs the owner of the schema: set TALLYBOOK_MIGRATE_URL');
+    }
+    const { moveCell } = await import('../database/cluster.ts');
+    const { connectDatabase } = await import('../database/connect.ts');
+    const { recordAction } = await import('../access/transact.ts');
+    const database = connectDatabase({ url, writers: 1 });
+    try {
+      const { to } = flags;
+      await moveCell(url, name, to, (from) =>
+        recordAction(database.writer, { action: 'cell.move', cell: name, from, to }),
+      );
+      return { name, server: to };
+    } finally {
+      await database.close();
+    }
+  });
+  await show(flags, moved, (cell) => `${cell.name} is on ${cell.server} now.`);
 }

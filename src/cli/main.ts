@@ -25,6 +25,7 @@ import { defineMigrate } from './migrate.ts';
 import { definePerson } from './person.ts';
 import { defineRestore } from './restore.ts';
 import { defineServe } from './serve.ts';
+import { defineServer } from './server.ts';
 import { defineSimulate } from './simulate.ts';
 import { defineStatus } from './status.ts';
 import { defineToken } from './token.ts';
@@ -70,6 +71,7 @@ function program(): DocumentedCommand {
     defineRestore,
     defineVerify,
     defineCell,
+    defineServer,
     defineMerchant,
     defineLocation,
     defineToken,

@@ -32,6 +32,8 @@ export const limits = {
   eventPollInterval: 500,
   /** How long a cell that was added waits for what runs beside the requests. */
   cellLookInterval: 10_000,
+  /** How long a cell that has moved is asked for at the server from before, which passes it on. */
+  placementLookInterval: 2_000,
   /** So many positions in one look: more than a merchant's batches commit between two. */
   eventsPerLookMax: 500,
   idempotencyKeyLengthMin: 16,

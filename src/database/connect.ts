@@ -1,386 +1,88 @@
-// Connections to PostgreSQL: a pool for reads, which merchants share fairly, a small reserve for
-// authentication and health checks so that slow reads cannot block them, one connection per write
-// worker, one for rate limits, two for the global tables, and four for webhooks. Every connection
-// has an error listener until it is closed: without it a crash of the database ends this process.
+// Connections to the database: to its server, and on Citus to every server that owns cells as well.
 
-import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { firstCell } from '../core/cells.ts';
 import { limits } from '../core/limits.ts';
-import {
-  type Connection,
-  DatabaseFailure,
-  type Reader,
-  type Result,
-  type Statement,
-  type Writer,
-} from '../core/statement.ts';
+import type { Writer } from '../core/statement.ts';
 import { listCells } from './cells.ts';
-import { Client } from './client.ts';
-import { databaseFailure, isSilence } from './failure.ts';
-import { FairReads } from './fair-reads.ts';
+import { Owners } from './owners.ts';
+import { type Pooling, Sharing } from './pooler.ts';
 import {
-  greetedBy,
-  inOwnSession,
-  inSharedSession,
-  isLostName,
-  leavesOpen,
-  type Pooling,
-  plannedAnew,
-  Sharing,
-  standAlone,
-  timelineIn,
-} from './pooler.ts';
-import { askOnce, lookAtServer, Primary, type Seen } from './primary.ts';
-import { typeParsers } from './types.ts';
+  type CellConnections,
+  connectionsOf,
+  readConnections,
+  ServerConnections,
+  type ServerOptions,
+} from './server-connections.ts';
 
 /** What the service holds of its database. */
-export interface Database {
-  /** For a merchant's endpoints: its queries share the connections fairly with other merchants'. */
-  readonly readerOf: (merchant: string) => Reader;
-  /** For queries of no merchant: they share the connections as one more merchant. */
-  readonly reader: Reader;
-  readonly reserve: Reader;
-  readonly writer: Writer;
+export interface Database extends CellConnections {
   /** For rate limits, which do not wait for other writes. */
   readonly leases: Writer;
   /**
    * For small transactions on the global tables, such as tokens and audit. No write waits for them.
    */
   readonly globalWriter: Writer;
-  /** For webhooks: no request waits for what they read and save. */
-  readonly deliveries: {
-    readonly readerOf: (merchant: string) => Reader;
-    readonly reader: Reader;
-    readonly writer: Writer;
-  };
   /** The same connections, for statements about merchants of this cell. */
   inCell(cell: string): Database;
   /** The names of all cells, in one order. */
   cells(): Promise<readonly string[]>;
+  /** Whether cells are on several servers: what is about one goes to the server that owns it. */
+  isSpread(): boolean;
   /** Connections in use, idle and waited for, for the metrics. */
   usage(): { readonly total: number; readonly idle: number; readonly waiting: number };
   /** How many connections this may open. Only whoever delivers opens those of deliveries. */
   connectionsMax(delivers: boolean): number;
   /** Says what was found before the server. Without it, names are not used behind a pooler. */
   setPooling(pooling: Pooling): void;
+  /** Says that the database is a Citus cluster, and the server its coordinator. */
+  setSpread(): void;
   close(): Promise<void>;
 }
 
-export interface ConnectOptions {
-  readonly url: string;
-  readonly writers: number;
-  /** Connections to read by. */
-  readonly reads?: number;
-  readonly onError?: (failure: DatabaseFailure) => void;
+export interface ConnectOptions extends ServerOptions {
   /** What an operator should know of the way to the server, found out while it is used. */
   readonly onNotice?: (text: string) => void;
-  /** How long to wait for a connection, in milliseconds: by default as long as a request may. */
-  readonly acquireTimeout?: number;
 }
 
-/** Connections to read by, of a node with so many processors. */
-export const readConnectionsWith = (processors: number): number =>
-  Math.min(4 * processors + 4, limits.readConnectionsMax);
-
-export const readConnections = readConnectionsWith(availableParallelism());
-const reserveConnections = 2;
-const globalConnections = 2;
-/** A merchant alone gets two of these to read by. */
-const deliveryReadConnections = 3;
-
-/** What a service opens; of workers that are one node, one opens those of deliveries. */
-export const connectionsOf = (reads: number) => ({
-  each: reads + reserveConnections + limits.writeWorkers + 1 + globalConnections,
-  deliveries: deliveryReadConnections + 1,
-});
-
 export function connectDatabase(options: ConnectOptions): Database {
-  const health = new ConnectionHealth(
-    options.onError ?? (() => undefined),
-    new Sharing(options.onNotice ?? (() => undefined)),
+  const sharing = new Sharing(options.onNotice ?? (() => undefined));
+  const home = new ServerConnections(options, sharing);
+  const owners = new Owners(
+    home,
+    options.url,
+    (url) => new ServerConnections({ ...options, url }, sharing),
   );
-  const openPool = (max: number) => poolOf(options, max, health);
-  const { reads: readsMax = readConnections } = options;
-  const reads = openPool(readsMax);
-  const fair = new FairReads(poolReader(reads, health), readsMax);
-  const reserve = openPool(reserveConnections);
-  const writes = openPool(options.writers);
-  const leases = openPool(1);
-  const globalWriter = openPool(globalConnections);
-  const deliveryReads = openPool(deliveryReadConnections);
-  const fairDeliveries = new FairReads(poolReader(deliveryReads, health), deliveryReadConnections);
-  const deliveryWrites = openPool(1);
-  const pools = [reads, reserve, writes, leases, globalWriter, deliveryReads, deliveryWrites];
-  const sum = (count: (pool: pg.Pool) => number) =>
-    pools.map(count).reduce((total, one) => total + one, 0);
-  const common: Pick<Database, 'usage' | 'connectionsMax' | 'setPooling' | 'close'> = {
-    usage: () => ({
-      total: sum((pool) => pool.totalCount),
-      idle: sum((pool) => pool.idleCount),
-      waiting: fair.waiting + reserve.waitingCount,
-    }),
-    connectionsMax: (delivers) => {
-      const { each, deliveries } = connectionsOf(readsMax);
-      return each + (delivers ? deliveries : 0);
+  let isSpread = false;
+  const common: Omit<Database, keyof CellConnections | 'leases' | 'globalWriter' | 'inCell'> = {
+    cells: async () => {
+      const { reader } = home.inCell(firstCell);
+      return (await reader.query(listCells)).map(({ name }) => name);
     },
-    setPooling: (pooling) => health.sharing.set(pooling),
+    isSpread: () => isSpread,
+    usage: () => owners.usage(),
+    connectionsMax: (delivers) => {
+      const { each, deliveries } = connectionsOf(options.reads ?? readConnections);
+      return owners.servers.length * (each + (delivers ? deliveries : 0));
+    },
+    setPooling: (pooling) => sharing.set(pooling),
+    setSpread: () => {
+      isSpread = true;
+    },
     close: async () => {
       // A connection to a server that does not answer never closes.
       const late = sleep(limits.closeTimeout, undefined, { ref: false });
-      await Promise.race([Promise.all(pools.map((pool) => pool.end())), late]);
+      await Promise.race([Promise.all(owners.servers.map((server) => server.close())), late]);
     },
   };
-  const viewOf = (cell: string): Database => {
-    const writerOf = (pool: pg.Pool) => poolWriter(pool, health, cell);
-    return {
-      ...common,
-      readerOf: (merchant) => readerIn(cell, fair.readerOf(merchant)),
-      reader: readerIn(cell, fair.readerOf('')),
-      reserve: readerIn(cell, poolReader(reserve, health)),
-      writer: writerOf(writes),
-      leases: writerOf(leases),
-      globalWriter: writerOf(globalWriter),
-      deliveries: {
-        readerOf: (merchant) => readerIn(cell, fairDeliveries.readerOf(merchant)),
-        reader: readerIn(cell, fairDeliveries.readerOf('')),
-        writer: writerOf(deliveryWrites),
-      },
-      inCell: viewOf,
-      cells: async () => (await fair.readerOf('').query(listCells)).map(({ name }) => name),
-    };
-  };
-  return viewOf(firstCell);
-}
-
-/** A statement that is not about the first cell. Nobody else sees where it goes. */
-interface Placed<Row> extends Statement<Row> {
-  readonly cell?: string;
-}
-
-function readerIn(cell: string, reader: Reader): Reader {
-  if (cell === firstCell) return reader;
-  return {
-    query<Row>(statement: Statement<Row>) {
-      const placed: Placed<Row> = { ...statement, cell };
-      return reader.query(placed);
-    },
-  };
-}
-
-/**
- * Which connections still work, as far as is known. A network that drops one connection without
- * closing it has most likely dropped the idle ones, too. So after one time-out, connections without
- * an answer since then are not used any more. Otherwise each of them costs a request 4 s and a 503.
- */
-class ConnectionHealth {
-  /** The cell that the last read on a connection was about, unless it is the first. */
-  readonly cells = new WeakMap<pg.ClientBase, string>();
-  readonly sharing: Sharing;
-  readonly primary = new Primary();
-  readonly #report: (failure: DatabaseFailure) => void;
-  readonly #answeredAt = new WeakMap<pg.ClientBase, number>();
-  #silentAt = 0;
-
-  constructor(report: (failure: DatabaseFailure) => void, sharing: Sharing) {
-    this.#report = report;
-    this.sharing = sharing;
-  }
-
-  report(failure: DatabaseFailure): void {
-    if (failure.kind === 'lost') this.primary.noteLoss();
-    this.#report(failure);
-  }
-
-  noteAnswer(client: pg.ClientBase): void {
-    this.#answeredAt.set(client, performance.now());
-  }
-
-  noteSilence(): void {
-    this.#silentAt = performance.now();
-  }
-
-  isTrusted(client: pg.ClientBase): boolean {
-    if (this.primary.isOver(client)) return false;
-    return (this.#answeredAt.get(client) ?? 0) >= this.#silentAt;
-  }
-}
-
-function poolOf(
-  { url, acquireTimeout = limits.poolAcquireTimeout }: ConnectOptions,
-  max: number,
-  health: ConnectionHealth,
-): pg.Pool {
-  const config = {
-    Client,
-    connectionString: url,
-    max,
-    pipeline: true,
-    application_name: 'tallybook',
-    types: typeParsers,
-    connectionTimeoutMillis: acquireTimeout,
-    maxLifetimeSeconds: limits.connectionLifetimeSeconds,
-    idleTimeoutMillis: 0,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: 10_000,
-    verify: (client: pg.PoolClient, done: (error?: Error) => void) => {
-      look(client, health, acquireTimeout).then(() => done(), done);
-    },
-  };
-  const pool = new pg.Pool(config);
-  pool.on('connect', (client) => {
-    health.noteAnswer(client);
-    client.on('error', (error) => health.report(databaseFailure(error)));
+  const inCell = (cell: string): Database =>
+    viewOf(cell, isSpread ? owners.inCell(cell) : home.inCell(cell));
+  // The global tables are at home, whoever owns the cell.
+  const viewOf = (cell: string, connections: CellConnections): Database => ({
+    ...common,
+    ...connections,
+    ...home.globalIn(cell),
+    inCell,
   });
-  // Idle clients report through the pool as well; the listener above has reported it already.
-  pool.on('error', () => undefined);
-  return pool;
-}
-
-/** Once for each connection, before it is used. */
-async function look(
-  client: pg.PoolClient,
-  { sharing, primary }: ConnectionHealth,
-  timeout: number,
-): Promise<void> {
-  const { rows } = await askOnce<Seen>(client, lookAtServer, timeout);
-  const [seen] = rows;
-  if (seen === undefined) throw new Error('the server said nothing of itself');
-  if (seen.pid !== greetedBy(client)) sharing.notePooler(client);
-  await primary.admit(client, seen, timeout);
-}
-
-function poolReader(pool: pg.Pool, health: ConnectionHealth): Reader {
-  return {
-    async query<Row>(statement: Placed<Row>): Promise<Row[]> {
-      if (pool.waitingCount >= pool.options.max * limits.poolWaitersPerConnectionMax) {
-        throw new DatabaseFailure('away', undefined, new Error('too many wait for a connection'));
-      }
-      const connection = await acquire(pool, health, statement.cell);
-      try {
-        const isPlannedAnew = statement.name === '';
-        const sent = isPlannedAnew ? plannedAnew(statement) : [statement];
-        const results = await connection.send(sent, limits.connectionSilenceTimeout);
-        connection.release();
-        return (results[isPlannedAnew ? 2 : 0]?.rows ?? []) as Row[];
-      } catch (error) {
-        connection.destroy();
-        throw error;
-      }
-    },
-  };
-}
-
-function poolWriter(pool: pg.Pool, health: ConnectionHealth, cell: string): Writer {
-  return { connect: () => acquire(pool, health, cell) };
-}
-
-interface PooledConnection extends Connection {
-  /** @param timeout how long (ms) the answer may take before the connection counts as lost. */
-  send(statements: readonly Statement[], timeout?: number): Promise<readonly Result[]>;
-}
-
-/** One statement has its own time-out; several may each take that long. */
-const timeoutFor = (statements: readonly Statement[]) =>
-  statements.length === 1 ? limits.connectionSilenceTimeout : limits.requestDeadline;
-
-async function acquire(
-  pool: pg.Pool,
-  health: ConnectionHealth,
-  cell = firstCell,
-): Promise<PooledConnection> {
-  try {
-    let client = await pool.connect();
-    while (!health.isTrusted(client)) {
-      client.release(true);
-      client = await pool.connect();
-    }
-    return pooledConnection(client, health, cell);
-  } catch (error) {
-    const failure = databaseFailure(error);
-    health.report(failure);
-    // Nothing was sent yet: whatever the reason, the server is away for this caller.
-    throw new DatabaseFailure('away', failure.sqlstate, error);
-  }
-}
-
-function pooledConnection(
-  client: pg.PoolClient,
-  health: ConnectionHealth,
-  cell: string,
-): PooledConnection {
-  const { sharing, primary, cells } = health;
-  let isOurs = true;
-  let isOpen = false;
-  const end = (destroy: boolean) => {
-    if (isOurs) client.release(destroy);
-    isOurs = false;
-  };
-  const sendOnce = async (statements: readonly Statement[], timeout: number) => {
-    if (!sharing.isShared(client)) {
-      const left = cells.get(client) ?? firstCell;
-      const { sent, before } = inOwnSession(statements, isOpen, left, cell);
-      if (before > 0) cells.set(client, cell);
-      const results = await exchange(client, sent, timeout, health);
-      return before === 0 ? results : results.slice(before);
-    }
-    const { sent, before } = inSharedSession(statements, isOpen, primary.latest, cell);
-    const results = await exchange(client, sent, timeout, health);
-    primary.noteTimeline(timelineIn(results));
-    return results.slice(before, before + statements.length);
-  };
-  return {
-    async send(statements, timeout = timeoutFor(statements)): Promise<readonly Result[]> {
-      const wasOpen = isOpen;
-      try {
-        return await sendOnce(statements, timeout);
-      } catch (error) {
-        const isRepeatable = isLostName((error as DatabaseFailure).sqlstate);
-        if (!isRepeatable || !standAlone(statements, wasOpen)) throw error;
-        // A transaction stays open when it is COMMIT that was not found.
-        await exchange(client, [rollback], timeout, health);
-        return await sendOnce(statements, timeout);
-      } finally {
-        isOpen = leavesOpen(statements, wasOpen);
-      }
-    },
-    release: () => end(false),
-    destroy: () => end(true),
-  };
-}
-
-const rollback: Statement = { name: '', text: 'rollback', values: [] };
-
-/** @throws DatabaseFailure: the first, when all have been answered. */
-async function exchange(
-  client: pg.PoolClient,
-  statements: readonly Statement[],
-  timeout: number,
-  health: ConnectionHealth,
-): Promise<readonly Result[]> {
-  // A connection that was dropped without a close never answers. In pipeline mode the driver
-  // closes the socket only when a query's own time-out ends: ending the client never returns.
-  const last = statements.length - 1;
-  const sent = statements.map(({ name, text, values }, index) =>
-    client.query({
-      name: health.sharing.hasNames ? name : '',
-      text,
-      values: values as unknown[],
-      ...(index === last ? { query_timeout: timeout } : {}),
-    }),
-  );
-  // All are awaited, so that no statement of a failed transaction is still running.
-  const settled = await Promise.allSettled(sent);
-  const failures = settled.filter((result) => result.status === 'rejected');
-  if (failures.some(({ reason }) => isSilence(reason))) health.noteSilence();
-  else health.noteAnswer(client);
-  const [failed] = failures;
-  if (failed !== undefined) {
-    const failure = databaseFailure(failed.reason);
-    health.report(failure);
-    if (isLostName(failure.sqlstate)) health.sharing.loseNames();
-    throw failure;
-  }
-  return settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  return viewOf(firstCell, home.inCell(firstCell));
 }

@@ -43,6 +43,11 @@ const unreachable = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTFOUND', 'EHOSTUNREAC
  */
 const keyConstraint = /^operations_(?:key|pkey)(?:_[0-9]+)?$/;
 
+const internalError = 'XX000';
+
+/** What a server of a cluster says when it lost another one, without a code of its own. */
+const lostBehind = /server closed the connection|connection not open|connection to the remote node/;
+
 /** No answer came in the time that the statement was given: `query_timeout`. */
 export function isSilence(error: unknown): boolean {
   return error instanceof Error && error.message === 'Query read timeout';
@@ -54,7 +59,9 @@ export function databaseFailure(error: unknown): DatabaseFailure {
   // Not by the look of the code: EPIPE has five capital letters too.
   if (error instanceof pg.DatabaseError && code !== undefined) {
     const isTaken = code === uniqueViolation && keyConstraint.test(error.constraint ?? '');
-    const kind = isTaken ? 'taken' : (kinds[code] ?? classes[code.slice(0, 2)] ?? 'refused');
+    const isRemote = code === internalError && lostBehind.test(error.message);
+    const known = isRemote ? 'lost' : (kinds[code] ?? classes[code.slice(0, 2)]);
+    const kind = isTaken ? 'taken' : (known ?? 'refused');
     return new DatabaseFailure(kind, code, error);
   }
   const isAway =

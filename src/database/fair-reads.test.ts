@@ -3,8 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/kit/database.ts';
 import { limits } from '../core/limits.ts';
 import { DatabaseFailure, type Reader, type Statement } from '../core/statement.ts';
-import { connectDatabase, type Database, readConnections } from './connect.ts';
+import { connectDatabase, type Database } from './connect.ts';
 import { FairReads } from './fair-reads.ts';
+import { readConnections } from './server-connections.ts';
 
 /** A reader whose queries end when the test says so, in the order in which they began. */
 class HeldReader implements Reader {

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { limits } from '../core/limits.ts';
 import { systemMessage } from '../core/system-failure.ts';
+import { isOnCitus } from './citus.ts';
 import { Client } from './client.ts';
 import { lookAtServer, Primary, type Seen } from './primary.ts';
 
@@ -19,6 +20,8 @@ export interface Found {
   readonly inProgress: string;
   /** Whether the role may change the schema. */
   readonly isOwner: boolean;
+  /** Whether it is on Citus: its cells are on several servers. */
+  readonly isSpread: boolean;
 }
 
 /** The URL of a database. */
@@ -198,13 +201,16 @@ class Unusable extends Error {
 }
 
 async function look(client: pg.Client): Promise<Found> {
-  const { rows } = await client.query<{ owns: boolean | null; has_steps: boolean }>(
-    `select pg_has_role(relowner, 'member') as owns,
-       exists (select from pg_attribute where attrelid = c.oid and attname = 'steps') as has_steps
-     from pg_class c where oid = to_regclass('public.schema_migrations')`,
+  const { rows } = await client.query<FoundTable>(
+    `select c.oid is not null as is_there, pg_has_role(relowner, 'member') as owns,
+       exists (select from pg_attribute where attrelid = c.oid and attname = 'steps') as has_steps,
+       ${isOnCitus} as is_spread
+     from (select to_regclass('public.schema_migrations') as history) h
+     left join pg_class c on c.oid = h.history`,
   );
   const [table] = rows;
-  if (table === undefined) return { version: 0, inProgress: '', isOwner: true };
+  const isSpread = table?.is_spread === true;
+  if (table?.is_there !== true) return { version: 0, inProgress: '', isOwner: true, isSpread };
   if (!table.has_steps) {
     throw new TooOld(
       'it was made by a version of Tallybook before the first release, which this version cannot ' +
@@ -217,7 +223,15 @@ async function look(client: pg.Client): Promise<Found> {
      from public.schema_migrations`,
   );
   const [{ version, in_progress } = { version: 0, in_progress: '' }] = found;
-  return { version, inProgress: in_progress, isOwner: table.owns === true };
+  return { version, inProgress: in_progress, isOwner: table.owns === true, isSpread };
+}
+
+/** What the catalogue says of the table of migrations, and of the database. */
+interface FoundTable {
+  readonly is_there: boolean;
+  readonly owns: boolean | null;
+  readonly has_steps: boolean;
+  readonly is_spread: boolean;
 }
 
 /** Class 57P: starting up or shutting down. Class 08, or no code at all: the connection broke. */

@@ -7,6 +7,7 @@ import type pg from 'pg';
 import { firstCell } from '../core/cells.ts';
 import type { Statement } from '../core/statement.ts';
 import { findCells, pathOf } from './cells.ts';
+import { isOnCitus, spreadTables, spreadTransaction } from './citus.ts';
 import { Client } from './client.ts';
 import { codeOf, patienceOfWork } from './find.ts';
 import { type Migration, readMigrations } from './migrations.ts';
@@ -49,9 +50,10 @@ const patience = 15 * 60_000;
  */
 export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   const migrations = await readMigrations();
-  return asOwner(options.owner, async (client) => {
+  return asOwner(options.owner, async (owner) => {
+    const { client, begin } = owner;
     const serviceIsOwner = await ensureServiceRole(client, options.service, begin);
-    const applied = await applyMissing(client, migrations, migrations, options);
+    const applied = await applyMissing(owner, migrations, migrations, options);
     if (!serviceIsOwner) await grantRights(client, options.service, begin);
     return { applied, version: migrations.length, serviceIsOwner };
   });
@@ -63,8 +65,8 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
  */
 export async function migrateThrough(owner: string, version: number): Promise<void> {
   const migrations = await readMigrations();
-  await asOwner(owner, async (client) => {
-    await applyMissing(client, migrations.slice(0, version), migrations, {});
+  await asOwner(owner, async (as) => {
+    await applyMissing(as, migrations.slice(0, version), migrations, {});
   });
 }
 
@@ -76,7 +78,7 @@ export async function migrateThrough(owner: string, version: number): Promise<vo
  */
 export async function addCell(owner: string, cell: string, auditLine: Statement): Promise<void> {
   const migrations = await readMigrations();
-  await asOwner(owner, (client) =>
+  await asOwner(owner, ({ client, begin }) =>
     givingWay(cell, {}, () =>
       alone(client, begin, async () => {
         const { rows } = await client.query<{ version: number; in_progress: string }>(
@@ -109,9 +111,16 @@ export async function makeCell(client: pg.Client, cell: string, version: number)
   await client.query('set local search_path = public, pg_temp');
 }
 
+/** A connection of the schema's owner, and what its transactions begin with. */
+interface Owner {
+  readonly client: pg.Client;
+  readonly begin: string;
+  readonly isSpread: boolean;
+}
+
 async function asOwner<Result>(
   owner: string,
-  work: (client: pg.Client) => Promise<Result>,
+  work: (as: Owner) => Promise<Result>,
 ): Promise<Result> {
   const client = new Client({
     connectionString: owner,
@@ -121,8 +130,8 @@ async function asOwner<Result>(
   client.on('error', () => undefined);
   await client.connect();
   try {
-    await createHistory(client);
-    return await work(client);
+    const isSpread = await createHistory(client);
+    return await work({ client, isSpread, begin: isSpread ? begin + spreadTransaction : begin });
   } finally {
     await client.end();
   }
@@ -136,8 +145,9 @@ const begin = `begin read write;
 /**
  * What migrations themselves need. Row 0 is the lock. It also names the migration in progress and
  * counts its steps so far.
+ * @returns whether the database is on Citus.
  */
-async function createHistory(client: pg.Client): Promise<void> {
+async function createHistory(client: pg.Client): Promise<boolean> {
   try {
     await client.query(begin);
     await client.query(`
@@ -156,21 +166,26 @@ async function createHistory(client: pg.Client): Promise<void> {
         created_at timestamptz not null default now()
       );
       insert into cells (name, version) values ('${firstCell}', 0) on conflict do nothing`);
-    const { rowCount } = await client.query('select from pg_namespace where nspname = $1', [
-      firstCell,
-    ]);
-    if (rowCount === 0) await client.query(`create schema ${firstCell}`);
+    const { rows } = await client.query<{ has_cell: boolean; is_spread: boolean }>(
+      `select ${isOnCitus} as is_spread,
+         exists (select from pg_namespace where nspname = $1) as has_cell`,
+      [firstCell],
+    );
+    const [{ has_cell, is_spread } = { has_cell: false, is_spread: false }] = rows;
+    if (is_spread) await spreadTables(client);
+    if (!has_cell) await client.query(`create schema ${firstCell}`);
     await client.query('commit');
+    return is_spread;
   } catch (error) {
     await client.query('rollback');
     // "if not exists" is not safe against another process at the same instant; the second look is.
     if (!['23505', '42P07', '42710', '42P06'].includes(codeOf(error))) throw error;
-    await createHistory(client);
+    return createHistory(client);
   }
 }
 
 async function applyMissing(
-  client: pg.Client,
+  owner: Owner,
   wanted: readonly Migration[],
   known: readonly Migration[],
   options: Pick<MigrateOptions, 'auditLine' | 'onBlocked'>,
@@ -180,7 +195,7 @@ async function applyMissing(
     let step: Step;
     do {
       step = await givingWay(migration.name, options, () =>
-        applyStep(client, migration, known, options),
+        applyStep(owner, migration, known, options),
       );
     } while (step === 'more');
     if (step === 'last') applied.push(migration.name);
@@ -218,7 +233,7 @@ type Step = 'none' | 'more' | 'last';
 
 /** Applies the next step of a migration, unless all of it is applied. */
 async function applyStep(
-  client: pg.Client,
+  { client, begin, isSpread }: Owner,
   migration: Migration,
   known: readonly Migration[],
   { auditLine }: Pick<MigrateOptions, 'auditLine'>,
@@ -248,6 +263,7 @@ async function applyStep(
     const later = isLast ? '' : '; set local synchronous_commit = off';
     await client.query(`set local lock_timeout = ${tableWait}${later}`);
     await perform(client, migration, steps[done]);
+    if (isSpread) await spreadTables(client);
     await client.query(
       'update schema_migrations set name = $1, checksum = $2, steps = $3 where number = 0',
       isLast ? ['', '', 0] : [name, checksum, done + 1],

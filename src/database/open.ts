@@ -4,6 +4,7 @@
 import { type Config, UsageError } from '../config.ts';
 import { limits } from '../core/limits.ts';
 import type { FailureKind, Statement } from '../core/statement.ts';
+import { assertServersSafe } from './cluster.ts';
 import { connectDatabase, type Database } from './connect.ts';
 import {
   type Found,
@@ -99,7 +100,8 @@ export async function openStore(config: Config, log: Log, options: OpenOptions):
     return closing;
   };
   try {
-    const { applied, schemaVersion } = await prepare(server, log, options);
+    const { applied, schemaVersion, isSpread } = await prepare(server, log, options);
+    if (isSpread) await spread(database, server.service.url, log);
     const pooling = await findPoolingOf(server, options);
     database.setPooling(pooling);
     if (!server.isPrivate) await sayWhatStands(server.service.url, pooling, log, options);
@@ -163,11 +165,7 @@ function requireSecret(
   }
 }
 
-async function prepare(
-  server: ReachedServer,
-  log: Log,
-  options: OpenOptions,
-): Promise<{ applied: readonly string[]; schemaVersion: number }> {
+async function prepare(server: ReachedServer, log: Log, options: OpenOptions): Promise<Prepared> {
   const { purpose = 'service', migrationLine, fill } = options;
   const { owner, service } = server;
   let found = await meet(server, log, options);
@@ -192,14 +190,28 @@ async function prepare(
   }
   // A role without the owner's rights does nothing once the schema is current, because somebody
   // else runs the migrations then.
-  if (found.version < known || (isMaker && found.isOwner)) {
+  // On Citus a migration needs all servers, and a start must not.
+  const isRepeated = isMaker && found.isOwner && (purpose === 'migration' || !found.isSpread);
+  if (found.version < known || isRepeated) {
     applied = await migrateOrExplain(server, found.isOwner, log, migrationLine);
   }
   await assertSafe(service.url, known);
   // A worker's main process has looked at the clock.
   const fault = purpose === 'worker' ? undefined : await clockFault(service.url);
   if (fault !== undefined) log.warn({}, fault);
-  return { applied, schemaVersion: known };
+  return { applied, schemaVersion: known, isSpread: found.isSpread };
+}
+
+/** What is about a cell goes to its server from now on. */
+async function spread(database: Database, serviceUrl: string, log: Log): Promise<void> {
+  const unknown = await assertServersSafe(database.reserve, serviceUrl);
+  for (const reason of unknown) log.warn({ reason }, 'a server of the cluster was not judged');
+  database.setSpread();
+}
+
+/** What has become of a database before it is used. */
+interface Prepared extends Pick<Store, 'applied' | 'schemaVersion'> {
+  readonly isSpread: boolean;
 }
 
 /** Finds the database, and checks that both roles mean the same one. */

@@ -2,8 +2,8 @@
 
 import { expect, test } from 'vitest';
 import type { Reader } from '../core/statement.ts';
-import { readConnections } from './connect.ts';
 import { findRoom, roomFor } from './room.ts';
+import { readConnections } from './server-connections.ts';
 
 /** A server with so many connections for the service. */
 const server = (available: number): Reader => ({

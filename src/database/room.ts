@@ -3,7 +3,7 @@
 
 import { UsageError } from '../config.ts';
 import type { Reader, Statement } from '../core/statement.ts';
-import { connectionsOf, readConnections } from './connect.ts';
+import { connectionsOf, readConnections } from './server-connections.ts';
 
 /** Connections of a node. */
 export interface Room {

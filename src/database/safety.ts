@@ -44,6 +44,15 @@ const alsoAccepted: Readonly<Record<string, RegExp>> = {
   extra_float_digits: /^[0-3]$/,
 };
 
+/**
+ * What a cluster needs of each server besides. A server that died between PREPARE and COMMIT
+ * PREPARED holds what it locked until the next look for such transactions: an acknowledged write
+ * was not seen for 28 s with the interval that Citus has by default.
+ */
+const recoveryIntervalMax = 2_000;
+
+const settingsOfCluster = ['max_prepared_transactions', 'citus.recover_2pc_interval'];
+
 const settingsOfServer = [
   'server_version_num',
   'server_encoding',
@@ -89,6 +98,23 @@ export async function assertSafe(serviceUrl: string, schemaVersion: number): Pro
     ...(await rightsFaults(client)),
     ...(await schemaFaults(client, schemaVersion)),
   ]);
+}
+
+/**
+ * What is wrong with a server of a cluster, as the service finds it.
+ * @throws when it cannot be asked.
+ */
+export async function faultsOfClusterServer(serviceUrl: string): Promise<string[]> {
+  return look(serviceUrl, async (client) => {
+    const found = await settingsOf(client);
+    return [
+      ...(await serverFaults(client, found)),
+      ...oneOf('synchronous_commit', synchronous, found),
+      ...oneOf('session_replication_role', guarding, found),
+      ...(found.isBehindPooler ? [] : roleFaults(found)),
+      ...clusterFaults(found),
+    ];
+  });
 }
 
 /** A warning when this node's clock and the database's differ. */
@@ -180,7 +206,7 @@ async function settingsOf(client: pg.Client): Promise<Found> {
   const { rows } = await client.query<{ name: string; pid: number } & Setting>(
     `select lower(name) as name, setting as value, source, pg_backend_pid() as pid
      from pg_settings where lower(name) = any ($1)`,
-    [[...settingsOfServer, ...Object.keys(expectedOfRole)]],
+    [[...settingsOfServer, ...Object.keys(expectedOfRole), ...settingsOfCluster]],
   );
   return {
     settings: new Map(rows.map(({ name, ...setting }) => [name, setting])),
@@ -285,6 +311,24 @@ async function schemaFaults(client: pg.Client, schemaVersion: number): Promise<s
     return [`the schema is at version ${version}, not ${schemaVersion}: run "tallybook migrate"`];
   }
   return behind.map((cell) => `${cell} is not of version ${schemaVersion}: restore a backup`);
+}
+
+function clusterFaults({ settings }: Found): string[] {
+  const [prepared = 0, recovery = 0] = settingsOfCluster.map((name) =>
+    Number(settings.get(name)?.value),
+  );
+  const isRecovering = recovery > 0 && recovery <= recoveryIntervalMax;
+  return [
+    ...(prepared > 0
+      ? []
+      : ['max_prepared_transactions is 0, it must be more: as many as max_connections']),
+    ...(isRecovering
+      ? []
+      : [
+          `citus.recover_2pc_interval is ${recovery} ms, it must be ${recoveryIntervalMax} ms or ` +
+            "less: set it to 2s in the server's settings and reload them",
+        ]),
+  ];
 }
 
 function faultOf(

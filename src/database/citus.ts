@@ -1,0 +1,98 @@
+// A database on Citus: one server, the coordinator, knows all, and the others hold cells. What the
+// program does differently there is said here: which tables every server has, what a transaction of
+// migrations begins with, and where the servers and the cells are.
+
+import type pg from 'pg';
+import type { Statement } from '../core/statement.ts';
+
+/**
+ * Tables that every server has whole. The data of cells refers to them, or callers are known by
+ * them, and a change of one waits for all servers. The other global tables are the coordinator's
+ * alone: nothing that is done with them needs another server.
+ */
+const everywhere = [
+  'schema_migrations',
+  'cells',
+  'merchants',
+  'applications',
+  'application_secrets',
+  'credentials',
+  'credential_tokens',
+  'person_passwords',
+  'person_passkeys',
+];
+
+/** Whether it is one, for whoever asks the catalogue anyway. */
+export const isOnCitus = `exists (select from pg_extension where extname = 'citus')`;
+
+/** What a transaction of migrations begins with besides: a schema that it makes is on one server. */
+export const spreadTransaction = `;
+  set local citus.enable_schema_based_sharding = on;
+  set local citus.multi_shard_modify_mode = 'sequential'`;
+
+/** Gives every server the tables of the kind that this transaction has made. */
+export async function spreadTables(client: pg.Client): Promise<void> {
+  await client.query(
+    `select create_reference_table(c.oid)
+     from unnest($1::text[]) with ordinality as t (name, place)
+     join pg_class c on c.oid = to_regclass('public.' || t.name)
+     left join pg_dist_partition p on p.logicalrelid = c.oid
+     where p.repmodel is distinct from 't' order by t.place`,
+    [everywhere],
+  );
+}
+
+/** Where a cell is. */
+export interface Placement {
+  readonly cell: string;
+  readonly host: string;
+  readonly port: number;
+  readonly is_coordinator: boolean;
+}
+
+/** The tables of a schema are together, so one of them says it. */
+export const findPlacement: Statement<Placement> = {
+  name: 'find_placement',
+  text: `
+    select n.nspname as cell, o.nodename as host, o.nodeport as port,
+      o.groupid = 0 as is_coordinator
+    from pg_dist_schema s
+    join pg_namespace n on n.oid = s.schemaid
+    cross join lateral (
+      select h.shardid from pg_dist_partition p
+      join pg_dist_shard h on h.logicalrelid = p.logicalrelid
+      where p.colocationid = s.colocationid limit 1) one
+    join pg_dist_placement l on l.shardid = one.shardid
+    join pg_dist_node o on o.groupid = l.groupid and o.noderole = 'primary'`,
+  values: [],
+};
+
+/** A server of the cluster. */
+export interface ServerRow {
+  /** As the coordinator reaches it. */
+  readonly host: string;
+  readonly port: number;
+  readonly is_coordinator: boolean;
+  readonly cells: readonly string[];
+}
+
+export const listServers: Statement<ServerRow> = {
+  name: 'list_servers',
+  text: `
+    with placed as (${findPlacement.text})
+    select o.nodename as host, o.nodeport as port, o.groupid = 0 as is_coordinator,
+      array(select p.cell::text from placed p where p.host = o.nodename and p.port = o.nodeport
+        order by 1) as cells
+    from pg_dist_node o where o.noderole = 'primary' order by o.groupid`,
+  values: [],
+};
+
+/** The same role and database at another server. */
+export function urlAt(url: string, host: string, port: number): string {
+  const other = new URL(url);
+  other.searchParams.delete('host');
+  other.searchParams.delete('port');
+  other.hostname = host.includes(':') ? `[${host}]` : host;
+  other.port = String(port);
+  return other.toString();
+}

@@ -1,0 +1,143 @@
+// On Citus a cell is on one server, its owner, and moves to another while it is used. What is about a
+// cell goes straight to its owner, which takes half the processor time of the way through the
+// coordinator. Every server knows where all cells are and passes on what it has not got. So an
+// owner from before a move answers rightly, only slower, until the coordinator has been asked again.
+
+import { firstCell } from '../core/cells.ts';
+import { limits } from '../core/limits.ts';
+import type { Connection, Reader, Statement, Writer } from '../core/statement.ts';
+import { DatabaseFailure } from '../core/statement.ts';
+import { findPlacement, type Placement, urlAt } from './citus.ts';
+import type { CellConnections, ServerConnections } from './server-connections.ts';
+
+export class Owners {
+  /** The coordinator. */
+  readonly #home: ServerConnections;
+  readonly #homeUrl: string;
+  readonly #open: (url: string) => ServerConnections;
+  /** By their addresses. */
+  readonly #opened = new Map<string, ServerConnections>();
+  #ownerOf = new Map<string, ServerConnections>();
+  #askedAt = Number.NEGATIVE_INFINITY;
+  #asking: Promise<void> | undefined;
+
+  constructor(home: ServerConnections, homeUrl: string, open: (url: string) => ServerConnections) {
+    this.#home = home;
+    this.#homeUrl = homeUrl;
+    this.#open = open;
+  }
+
+  /** All that connections lead to. */
+  get servers(): readonly ServerConnections[] {
+    return [this.#home, ...this.#opened.values()];
+  }
+
+  usage(): { readonly total: number; readonly idle: number; readonly waiting: number } {
+    const used = this.servers.map((server) => server.usage());
+    const sum = (name: 'total' | 'idle' | 'waiting') =>
+      used.reduce((total, one) => total + one[name], 0);
+    return { total: sum('total'), idle: sum('idle'), waiting: sum('waiting') };
+  }
+
+  /** What leads to a cell, wherever it is at the moment. */
+  inCell(cell: string): CellConnections {
+    const reader = (of: (connections: CellConnections) => Reader): Reader => ({
+      query: <Row>(statement: Statement<Row>) => this.#read(cell, of, statement),
+    });
+    const writer = (of: (connections: CellConnections) => Writer): Writer => ({
+      connect: () => this.#connect(cell, of),
+    });
+    return {
+      readerOf: (merchant) => reader((own) => own.readerOf(merchant)),
+      reader: reader((own) => own.reader),
+      reserve: reader((own) => own.reserve),
+      writer: writer((own) => own.writer),
+      deliveries: {
+        readerOf: (merchant) => reader((own) => own.deliveries.readerOf(merchant)),
+        reader: reader((own) => own.deliveries.reader),
+        writer: writer((own) => own.deliveries.writer),
+      },
+    };
+  }
+
+  async #read<Row>(
+    cell: string,
+    of: (connections: CellConnections) => Reader,
+    statement: Statement<Row>,
+  ): Promise<Row[]> {
+    const owner = await this.#owner(cell);
+    try {
+      return await of(owner.inCell(cell)).query(statement);
+    } catch (error) {
+      // Nothing was changed by it, so it may be asked again of whoever has the cell now.
+      const next = await this.#nextOwner(cell, owner, error);
+      if (next === undefined) throw error;
+      return of(next.inCell(cell)).query(statement);
+    }
+  }
+
+  async #connect(cell: string, of: (connections: CellConnections) => Writer): Promise<Connection> {
+    const owner = await this.#owner(cell);
+    try {
+      return await of(owner.inCell(cell)).connect();
+    } catch (error) {
+      const next = await this.#nextOwner(cell, owner, error);
+      if (next === undefined) throw error;
+      return of(next.inCell(cell)).connect();
+    }
+  }
+
+  /** The coordinator, as far as nobody knows another. */
+  async #owner(cell: string): Promise<ServerConnections> {
+    const known = this.#ownerOf.get(cell);
+    const isOld = performance.now() - this.#askedAt > limits.placementLookInterval;
+    if (known === undefined && isOld) await this.#ask();
+    else if (isOld) void this.#ask();
+    return this.#ownerOf.get(cell) ?? this.#home;
+  }
+
+  /** Who has it now, when somebody else has, and this failure may come of that. */
+  async #nextOwner(
+    cell: string,
+    owner: ServerConnections,
+    failure: unknown,
+  ): Promise<ServerConnections | undefined> {
+    if (!(failure instanceof DatabaseFailure) || !['away', 'lost'].includes(failure.kind)) {
+      return undefined;
+    }
+    await this.#ask();
+    const next = this.#ownerOf.get(cell) ?? this.#home;
+    return next === owner ? undefined : next;
+  }
+
+  /** When the coordinator is away, what was known last goes on. */
+  #ask(): Promise<void> {
+    this.#askedAt = performance.now();
+    this.#asking ??= this.#home
+      .inCell(firstCell)
+      .reserve.query(findPlacement)
+      .then(
+        (placements) => this.#note(placements),
+        () => undefined,
+      )
+      .finally(() => {
+        this.#asking = undefined;
+      });
+    return this.#asking;
+  }
+
+  #note(placements: readonly Placement[]): void {
+    this.#ownerOf = new Map(placements.map((one) => [one.cell, this.#serverAt(one)]));
+  }
+
+  #serverAt({ host, port, is_coordinator }: Placement): ServerConnections {
+    if (is_coordinator) return this.#home;
+    const address = `${host}:${port}`;
+    let server = this.#opened.get(address);
+    if (server === undefined) {
+      server = this.#open(urlAt(this.#homeUrl, host, port));
+      this.#opened.set(address, server);
+    }
+    return server;
+  }
+}
