@@ -270,7 +270,7 @@ begin
 end $function$;
 
 create function expect_rows(changed bigint, expected bigint)
- returns void
+ returns boolean
  language plpgsql
 as $function$
 begin
@@ -278,6 +278,7 @@ begin
     raise exception 'expected to change % rows, changed %', expected, changed
       using errcode = 'assert_failure';
   end if;
+  return true;
 end $function$;
 
 create function refuse_change()

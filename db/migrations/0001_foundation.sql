@@ -214,12 +214,14 @@ end $$;
 
 -- Aborts the transaction when a statement changed another number of rows than the service meant:
 -- the check travels with the statement, so that saving and committing stay one round trip.
-create function expect_rows(changed bigint, expected bigint) returns void language plpgsql as $$
+-- Returns something, because a distributed engine keeps what a part of a statement selects.
+create function expect_rows(changed bigint, expected bigint) returns boolean language plpgsql as $$
 begin
   if changed is distinct from expected then
     raise exception 'expected to change % rows, changed %', expected, changed
       using errcode = 'assert_failure';
   end if;
+  return true;
 end $$;
 
 -- Behind a pooler the server may change between two transactions, and the one from before a

@@ -25,6 +25,19 @@ const everywhere = [
 /** Whether it is one, for whoever asks the catalogue anyway. */
 export const isOnCitus = `exists (select from pg_extension where extname = 'citus')`;
 
+/**
+ * Whoever changes a table that every server has locks it and what it refers to on one of them, for
+ * which Citus asks for a right to change or delete whole rows. Foreign keys hold what is in use.
+ */
+export const spreadRights = `
+  grant delete on ${everywhere.slice(1).join(', ')} to %ROLE%;`;
+
+/**
+ * Of the service's role. Citus refuses the one plan for any values of a statement that inserts what
+ * it selects, and plans by itself for the values then.
+ */
+export const spreadSettings = { plan_cache_mode: 'auto' };
+
 /** What a transaction of migrations begins with besides: a schema that it makes is on one server. */
 export const spreadTransaction = `;
   set local citus.enable_schema_based_sharding = on;

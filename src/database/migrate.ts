@@ -7,7 +7,7 @@ import type pg from 'pg';
 import { firstCell } from '../core/cells.ts';
 import type { Statement } from '../core/statement.ts';
 import { findCells, pathOf } from './cells.ts';
-import { isOnCitus, spreadTables, spreadTransaction } from './citus.ts';
+import { isOnCitus, spreadRights, spreadSettings, spreadTables, spreadTransaction } from './citus.ts';
 import { Client } from './client.ts';
 import { codeOf, patienceOfWork } from './find.ts';
 import { type Migration, readMigrations } from './migrations.ts';
@@ -52,9 +52,12 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   const migrations = await readMigrations();
   return asOwner(options.owner, async (owner) => {
     const { client, begin } = owner;
-    const serviceIsOwner = await ensureServiceRole(client, options.service, begin);
+    const settings = owner.isSpread ? spreadSettings : {};
+    const serviceIsOwner = await ensureServiceRole(client, options.service, begin, settings);
     const applied = await applyMissing(owner, migrations, migrations, options);
-    if (!serviceIsOwner) await grantRights(client, options.service, begin);
+    if (!serviceIsOwner) {
+      await grantRights(client, options.service, begin, owner.isSpread ? spreadRights : '');
+    }
     return { applied, version: migrations.length, serviceIsOwner };
   });
 }

@@ -77,18 +77,20 @@ const rightsIn = (cell: string): string =>
  * Makes the service's role if need be, and gives it the settings that it has not got. Returns
  * whether it is the owner. Before migrations: nothing is changed where the owner may not do it.
  * @param begin what begins a transaction of the owner's.
+ * @param different settings that are not as usual.
  * @throws Error naming the statements that mend it.
  */
 export async function ensureServiceRole(
   owner: pg.Client,
   serviceUrl: string,
   begin: string,
+  different: Readonly<Record<string, string>> = {},
 ): Promise<boolean> {
   const service = new Client({ connectionString: serviceUrl });
   return alone(owner, begin, async () => {
     const found = await findRole(owner, service);
     if (!found.exists) await createRole(owner, service, found);
-    const statements = [...missingSettings(owner, found), ...pathOfOwner(found)];
+    const statements = [...missingSettings(owner, found, different), ...pathOfOwner(found)];
     try {
       for (const statement of statements) await owner.query(statement);
     } catch (error) {
@@ -103,15 +105,16 @@ export async function ensureServiceRole(
   });
 }
 
-/** Exactly what the service needs of the tables that there are. `begin` as above. */
+/** Exactly what the service needs of the tables that there are, and `more`. `begin` as above. */
 export async function grantRights(
   owner: pg.Client,
   serviceUrl: string,
   begin: string,
+  more = '',
 ): Promise<void> {
   const { user = '' } = new Client({ connectionString: serviceUrl });
   await alone(owner, begin, async () => {
-    const rights = [accessRights, ...(await findCells(owner)).map(rightsIn)].join('\n');
+    const rights = [accessRights, more, ...(await findCells(owner)).map(rightsIn)].join('\n');
     await owner.query(rights.replaceAll('%ROLE%', owner.escapeIdentifier(user)));
   });
 }
@@ -208,9 +211,10 @@ async function createRole(
 function missingSettings(
   owner: pg.Client,
   { role, database, settings: found }: FoundRole,
+  different: Readonly<Record<string, string>>,
 ): string[] {
   const has = new Set(found.map((entry) => entry.replace(/^[^=]*/, (name) => name.toLowerCase())));
-  return Object.entries(settings)
+  return Object.entries({ ...settings, ...different })
     .filter(([name, value]) => !has.has(`${name}=${value}`))
     .map(
       ([name, value]) =>

@@ -5,6 +5,7 @@ import pg from 'pg';
 import { inject } from 'vitest';
 import { migrate } from '../../src/database/migrate.ts';
 import { lookHome } from './cells.ts';
+import { clusterUrl, createOnCluster, dropOnCluster } from './citus.ts';
 import { templateName, withDatabase } from './postgres.ts';
 
 export interface TestDatabase {
@@ -21,7 +22,9 @@ export interface TestDatabase {
 }
 
 export async function createTestDatabase(): Promise<TestDatabase> {
-  const db = await makeDatabase(` template ${templateName} strategy file_copy`, lookHome);
+  // On a cluster a clone would be of the coordinator alone.
+  const from = clusterUrl === undefined ? ` template ${templateName} strategy file_copy` : '';
+  const db = await makeDatabase(from, lookHome);
   // A clone has the schema but not the role's settings, which belong to a database.
   await migrate({ owner: db.ownerUrl, service: db.serviceUrl });
   return db;
@@ -39,7 +42,8 @@ async function makeDatabase(
   const name = `test_${randomBytes(8).toString('hex')}`;
   const admin = new pg.Client({ connectionString: inject('ownerUrl') });
   await admin.connect();
-  await admin.query(`create database ${name}${from}`);
+  if (clusterUrl === undefined) await admin.query(`create database ${name}${from}`);
+  else await createOnCluster(clusterUrl, name);
   await prepare(admin, name);
   const ownerUrl = withDatabase(inject('ownerUrl'), name);
   const serviceUrl = withDatabase(inject('serviceUrl'), name);
@@ -64,7 +68,8 @@ async function makeDatabase(
     async drop() {
       await Promise.all(sessions.map((session) => session.end()));
       await pool.end();
-      await admin.query(`drop database ${name} with (force)`);
+      if (clusterUrl === undefined) await admin.query(`drop database ${name} with (force)`);
+      else await dropOnCluster(clusterUrl, name);
       await admin.end();
     },
   };

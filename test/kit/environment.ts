@@ -12,6 +12,7 @@ import type { Site } from '../../src/http/site.ts';
 import { oauthRoutes } from '../../src/oauth/routes.ts';
 import { sessionRoutes } from '../../src/sessions/routes.ts';
 import { Api } from './api.ts';
+import { clusterUrl } from './citus.ts';
 import { conforms } from './conformance.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { Given } from './given.ts';
@@ -67,7 +68,9 @@ export async function startNode(
   pages: readonly Site[] = [],
   backups: NonNullable<ServiceOptions['backups']> = () => undefined,
 ) {
-  const database = watch(connectDatabase({ url: serviceUrl, writers: limits.writeWorkers }));
+  const connected = connectDatabase({ url: serviceUrl, writers: limits.writeWorkers });
+  if (clusterUrl !== undefined) connected.setSpread();
+  const database = watch(connected);
   const service = createService({ database, secret, webhookAllow, backups });
   const records: RequestRecord[] = [];
   let origin = '';

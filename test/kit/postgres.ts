@@ -10,6 +10,7 @@ import { addCell, migrate } from '../../src/database/migrate.ts';
 import { startPrivateServer } from '../../src/postgres/server.ts';
 import { toldAgain } from './again.ts';
 import { cells, homeCell } from './cells.ts';
+import { clusterUrl } from './citus.ts';
 import { makeRunDirectory, removeWithMounts } from './run-directory.ts';
 
 declare module 'vitest' {
@@ -46,14 +47,7 @@ async function start(): Promise<TestServer> {
   // The processes of the tests start later and take it from here.
   process.env.TMPDIR = directory;
   const { ownerUrl, serviceUrl, stop } = (await givenServer()) ?? (await ownServer());
-  const admin = new pg.Client({ connectionString: ownerUrl });
-  await admin.connect();
-  await admin.query(`drop database if exists ${templateName}`);
-  await admin.query(`create database ${templateName}`);
-  await admin.end();
-  const owner = withDatabase(ownerUrl, templateName);
-  await migrate({ owner, service: withDatabase(serviceUrl, templateName) });
-  await addCells(owner);
+  if (clusterUrl === undefined) await makeTemplate(ownerUrl, serviceUrl);
   let stopped: Promise<void> | undefined;
   return {
     ownerUrl,
@@ -68,6 +62,17 @@ async function start(): Promise<TestServer> {
   };
 }
 
+async function makeTemplate(ownerUrl: string, serviceUrl: string): Promise<void> {
+  const admin = new pg.Client({ connectionString: ownerUrl });
+  await admin.connect();
+  await admin.query(`drop database if exists ${templateName}`);
+  await admin.query(`create database ${templateName}`);
+  await admin.end();
+  const owner = withDatabase(ownerUrl, templateName);
+  await migrate({ owner, service: withDatabase(serviceUrl, templateName) });
+  await addCells(owner);
+}
+
 async function addCells(owner: string): Promise<void> {
   const nothing = { name: '', text: 'select', values: [] };
   for (const cell of cells.slice(1)) await addCell(owner, cell, nothing);
@@ -79,7 +84,7 @@ async function addCells(owner: string): Promise<void> {
 
 /** A superuser's URL of another server, to run the suite on, such as an older PostgreSQL. */
 async function givenServer(): Promise<TestServer | undefined> {
-  const ownerUrl = process.env.TALLYBOOK_TEST_DATABASE_URL;
+  const ownerUrl = process.env.TALLYBOOK_TEST_DATABASE_URL ?? clusterUrl;
   if (ownerUrl === undefined) return undefined;
   const service = new URL(ownerUrl);
   service.username = 'tallybook_test_service';

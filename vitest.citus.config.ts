@@ -1,0 +1,24 @@
+import { defineConfig } from 'vitest/config';
+import { clientByName } from './vitest.config.ts';
+
+// On a Citus cluster: `TALLYBOOK_TEST_CITUS_URL=postgres://… npx vitest run -c
+// vitest.citus.config.ts`. The URL is a superuser's, of the database at the coordinator that knows
+// the workers (deploy/citus/cluster.sh makes one). Neither npm nor Debian has Citus, so no other
+// run includes these.
+
+if (process.env.TALLYBOOK_TEST_CITUS_URL === undefined) {
+  throw new Error('TALLYBOOK_TEST_CITUS_URL names no cluster: see docs/operate/citus.md');
+}
+
+export default defineConfig({
+  resolve: { alias: clientByName },
+  test: {
+    globalSetup: ['test/kit/postgres.ts'],
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000 } },
+    // A database is made on three servers and migrated for each file.
+    maxWorkers: 1,
+    include: ['src/inventory/ledger.test.ts', 'src/operations/idempotency.test.ts', 'test/citus/*.prove.ts'],
+  },
+});
