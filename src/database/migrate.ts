@@ -7,7 +7,13 @@ import type pg from 'pg';
 import { firstCell } from '../core/cells.ts';
 import type { Statement } from '../core/statement.ts';
 import { findCells, pathOf } from './cells.ts';
-import { isOnCitus, spreadRights, spreadSettings, spreadTables, spreadTransaction } from './citus.ts';
+import {
+  isOnCitus,
+  spreadRights,
+  spreadSettings,
+  spreadTables,
+  spreadTransaction,
+} from './citus.ts';
 import { Client } from './client.ts';
 import { codeOf, patienceOfWork } from './find.ts';
 import { type Migration, readMigrations } from './migrations.ts';
