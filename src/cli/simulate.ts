@@ -107,7 +107,7 @@ export function defineSimulate(program: DocumentedCommand): void {
 
 async function simulateDeployment(flags: SimulateFlags): Promise<void> {
   const deployment = deploymentOf(flags, await costsOf(flags.costs));
-  const { connectionsOf, readConnectionsWith } = await import('../database/connect.ts');
+  const { connectionsOf, readConnectionsWith } = await import('../database/server-connections.ts');
   const { roomFor } = await import('../database/room.ts');
   const { findCapacity } = await import('../simulation/capacity.ts');
   const { sumsOf } = await import('../simulation/arithmetic.ts');
