@@ -38,7 +38,7 @@ export const spreadRights = `
  */
 export const spreadSettings = { plan_cache_mode: 'auto' };
 
-/** What a transaction of migrations begins with besides: a schema that it makes is on one server. */
+/** What a transaction of migrations begins with besides: its schemas are on one server each. */
 export const spreadTransaction = `;
   set local citus.enable_schema_based_sharding = on;
   set local citus.multi_shard_modify_mode = 'sequential'`;

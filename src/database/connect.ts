@@ -10,9 +10,9 @@ import { type Pooling, Sharing } from './pooler.ts';
 import {
   type CellConnections,
   connectionsOf,
+  type PoolsOptions,
   readConnections,
   ServerConnections,
-  type ServerOptions,
 } from './server-connections.ts';
 
 /** What the service holds of its database. */
@@ -40,7 +40,7 @@ export interface Database extends CellConnections {
   close(): Promise<void>;
 }
 
-export interface ConnectOptions extends ServerOptions {
+export interface ConnectOptions extends PoolsOptions {
   /** What an operator should know of the way to the server, found out while it is used. */
   readonly onNotice?: (text: string) => void;
 }

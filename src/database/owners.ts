@@ -1,7 +1,7 @@
-// On Citus a cell is on one server, its owner, and moves to another while it is used. What is about a
-// cell goes straight to its owner, which takes half the processor time of the way through the
+// On Citus a cell is on one server, its owner, and moves to another while it is used. What is about
+// a cell goes straight to its owner, which takes half the processor time of the way through the
 // coordinator. Every server knows where all cells are and passes on what it has not got. So an
-// owner from before a move answers rightly, only slower, until the coordinator has been asked again.
+// owner from before a move answers rightly, only slower, until the coordinator is asked again.
 
 import { firstCell } from '../core/cells.ts';
 import { limits } from '../core/limits.ts';

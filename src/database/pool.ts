@@ -1,5 +1,5 @@
-// Connections to one server. Every connection has an error listener until it is closed: without it a
-// crash of the database ends this process.
+// Connections to one server. Every connection has an error listener until it is closed: without it
+// a crash of the database ends this process.
 
 import pg from 'pg';
 import { firstCell } from '../core/cells.ts';

@@ -34,7 +34,7 @@ export interface CellConnections {
   };
 }
 
-export interface ServerOptions extends PoolOptions {
+export interface PoolsOptions extends PoolOptions {
   readonly writers: number;
   /** Connections to read by. */
   readonly reads?: number;
@@ -68,7 +68,7 @@ export class ServerConnections {
   readonly #deliveryWrites: pg.Pool;
   readonly #pools: pg.Pool[] = [];
 
-  constructor(options: ServerOptions, sharing: Sharing) {
+  constructor(options: PoolsOptions, sharing: Sharing) {
     this.#health = new ConnectionHealth(options.onError ?? (() => undefined), sharing);
     const open = (max: number) => {
       const pool = poolOf(options, max, this.#health);
