@@ -22,6 +22,7 @@ test('leads to a server that is named by an IPv6 address', () => {
 test.each([
   ['server closed the connection unexpectedly', 'lost'],
   ['connection to the remote node owner@w2:5432 failed', 'lost'],
+  ['failure on connection marked as essential: w2:5432', 'lost'],
   ['cache lookup failed for relation 7', 'refused'],
 ])('sorts an internal error by what it says: %s', (message, kind) => {
   const error = Object.assign(new pg.DatabaseError(message, 0, 'error'), { code: 'XX000' });

@@ -46,7 +46,7 @@ const keyConstraint = /^operations_(?:key|pkey)(?:_[0-9]+)?$/;
 const internalError = 'XX000';
 
 /** What a server of a cluster says when it lost another one, without a code of its own. */
-const lostBehind = /server closed the connection|connection not open|connection to the remote node/;
+const lostBehind = /\bconnection\b/;
 
 /** No answer came in the time that the statement was given: `query_timeout`. */
 export function isSilence(error: unknown): boolean {
