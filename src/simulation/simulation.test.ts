@@ -125,6 +125,14 @@ test('a journal is locked by one batch at a time: more nodes do not help its mer
   expect(use.journal).toBeGreaterThan(0.95);
 });
 
+test('a merchant at one node has larger batches, so that its journal is waited for less', () => {
+  const busy = { ...plain, writes: 2_500, nodes: 16, workers: 1, databaseCores: 16, busiest: 0.5 };
+  const spread = simulate(busy, own, 2);
+  const together = simulate({ ...busy, byMerchant: true }, own, 2);
+  expect(together.writesPerBatch).toBeGreaterThan(spread.writesPerBatch * 1.2);
+  expect(together.writes.p99).toBeLessThan(spread.writes.p99 ?? 0);
+});
+
 describe('the load that is carried', () => {
   const capacityOf = (changes: Partial<Deployment>): Capacity =>
     findCapacity({ ...plain, ...changes }, own);
