@@ -5,7 +5,6 @@ import type { Mutant } from './mutant.ts';
 const connect = 'src/database/connect.ts';
 const pooler = 'src/database/pooler.ts';
 const statements = 'src/database/cells.test.ts';
-const commands = 'src/cli/cell.test.ts';
 
 export const cellMutants: readonly Mutant[] = [
   {
@@ -18,7 +17,7 @@ export const cellMutants: readonly Mutant[] = [
         to: 'const writerOf = (pool: pg.Pool) => poolWriter(pool, health, firstCell);',
       },
     ],
-    suites: [statements, commands],
+    suites: [statements],
   },
   {
     name: 'read-without-its-cell',
@@ -30,7 +29,7 @@ export const cellMutants: readonly Mutant[] = [
         to: '  return reader;\n',
       },
     ],
-    suites: [statements, commands],
+    suites: [statements],
   },
   {
     name: 'begin-without-its-cell',
@@ -55,18 +54,6 @@ export const cellMutants: readonly Mutant[] = [
       },
     ],
     suites: [statements],
-  },
-  {
-    name: 'merchant-in-the-first-cell',
-    breaks: 'a merchant counts as one of the first cell after its credential was found elsewhere',
-    edits: [
-      {
-        file: 'src/cells/cells.ts',
-        from: 'this.in(this.#placed.get(merchant) ?? firstCell)',
-        to: 'this.in(merchant === undefined ? firstCell : firstCell)',
-      },
-    ],
-    suites: [commands],
   },
   {
     name: 'ready-with-one-cell',
