@@ -57,34 +57,29 @@ export function defineSimulate(program: DocumentedCommand): void {
       'and needs no database.',
     example: 'tallybook simulate --merchants 500 --writes 400 --workers 4 --cores 4',
   })
-    .option('--merchants <number>', 'how many merchants (default: 100)', countTo(1_000_000), 100)
-    .option('--writes <rate>', 'writes a second at the busiest time (default: 100)', rate, 100)
+    .option('--merchants <number>', 'how many merchants', countTo(1_000_000), 100)
+    .option('--writes <rate>', 'writes a second at the busiest time', rate, 100)
     .option('--reads <rate>', 'reads a second then (default: four times the writes)', rate)
-    .option('--lists <share>', 'of reads, those of 50 rows (default: 0.25)', numberFrom(0, 1), 0.25)
-    .option('--deliveries <rate>', 'calls of webhooks a second then (default: 0)', rate, 0)
+    .option('--lists <share>', 'of reads, those of 50 rows', numberFrom(0, 1), 0.25)
+    .option('--deliveries <rate>', 'calls of webhooks a second then', rate, 0)
     .option(
       '--busiest <share>',
       'of all requests, those of the busiest merchant (default: 0.01, or an equal share)',
       numberFrom(0.000001, 1),
     )
-    .option('--nodes <number>', 'how many nodes (default: 1)', countTo(10_000), 1)
-    .option('--workers <number>', 'processes of each node (default: 1)', countTo(256), 1)
-    .option('--cores <number>', 'processors of each node (default: 4)', countTo(1_024), 4)
-    .option('--servers <number>', 'PostgreSQL servers (default: 1)', countTo(1_000), 1)
-    .option('--database-cores <number>', 'processors of each (default: 4)', countTo(1_024), 4)
+    .option('--nodes <number>', 'how many nodes', countTo(10_000), 1)
+    .option('--workers <number>', 'processes of each node', countTo(256), 1)
+    .option('--cores <number>', 'processors of each node', countTo(1_024), 4)
+    .option('--servers <number>', 'PostgreSQL servers', countTo(1_000), 1)
+    .option('--database-cores <number>', 'processors of each', countTo(1_024), 4)
     .option('--cells <number>', 'cells on all servers (default: one on each)', countTo(10_000))
-    .option(
-      '--latency <ms>',
-      'a round trip from node to server (default: 0.2)',
-      numberFrom(0, 1_000),
-      0.2,
-    )
+    .option('--latency <ms>', 'a round trip from node to server', numberFrom(0, 1_000), 0.2)
     .option(
       '--standby <ms>',
       'a round trip from server to standby, if there is one',
       numberFrom(0, 1_000),
     )
-    .option('--connections-max <number>', 'of each server (default: 100)', countTo(100_000), 100)
+    .option('--connections-max <number>', 'of each server', countTo(100_000), 100)
     .option('--one-machine', 'the server is on the one node, and shares its processors')
     .option('--by-merchant', 'a proxy sends all requests of a merchant to the same node')
     .option('--connections <number>', 'clients without pauses, instead of rates', countTo(100_000))
@@ -93,13 +88,8 @@ export function defineSimulate(program: DocumentedCommand): void {
       'movements a day, for gigabytes (default: as if the busiest second had ten times the mean)',
       numberFrom(0, 1e12),
     )
-    .option('--seconds <seconds>', 'how long to simulate (default: 10)', numberFrom(0.1, 3_600), 10)
-    .option(
-      '--seed <number>',
-      'equal seeds have equal results (default: 1)',
-      countTo(4_294_967_295),
-      1,
-    )
+    .option('--seconds <seconds>', 'how long to simulate', numberFrom(0.1, 3_600), 10)
+    .option('--seed <number>', 'equal seeds have equal results', countTo(4_294_967_295), 1)
     .option('--costs <file>', 'a JSON file of what you measured, such as {"flush": 1.2}')
     .option('--json', 'print one JSON value and nothing else')
     .action(simulateDeployment);
