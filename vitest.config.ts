@@ -8,10 +8,6 @@ const isolated = ['test/schedules/schedules.test.ts', 'src/operations/queue.test
 // tests would blur what it proves. Of these two one waits for its database and one for its clock.
 const alone = ['test/work.test.ts', 'src/access/rate/limiter.test.ts'];
 
-// A browser takes as much of a machine as several files: beside it, tests with deadlines would miss
-// them.
-const browsers = ['test/console/*.test.ts', 'sdk/browser.test.ts'];
-
 /** The service's own commands use the client as any program does: by its name. */
 export const clientByName = {
   '@tallybook/client': fileURLToPath(new URL('sdk/main.ts', import.meta.url)),
@@ -34,7 +30,7 @@ export default defineConfig({
         test: {
           name: 'together',
           include: ['src/**/*.test.ts', 'sdk/*.test.ts', 'test/**/*.test.ts'],
-          exclude: [...isolated, ...alone, ...browsers],
+          exclude: [...isolated, ...alone],
           // Importing the service takes 1.4 s of processor time, for each file but the first of a
           // process that serves many.
           isolate: false,
@@ -48,20 +44,10 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: 'browsers',
-          include: browsers,
-          isolate: false,
-          maxWorkers: 2,
-          sequence: { groupOrder: 1 },
-        },
-      },
-      {
-        extends: true,
-        test: {
           name: 'alone',
           include: alone,
           isolate: false,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 1 },
         },
       },
     ],

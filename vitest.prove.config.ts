@@ -4,9 +4,9 @@ import { defineConfig } from 'vitest/config';
 import { clientByName } from './vitest.config.ts';
 
 // The long proofs, for `npm run prove`: files of their own, and every file that `npm test` runs
-// with a sample of what there is to try, two of those at a time. Of its own is what starts servers
-// and processes, breaks them, or takes long to prepare. Last come those that measure time or take
-// the whole machine, one file at a time.
+// with a sample of what there is to try, two of those at a time. Of its own is what starts
+// programs, servers and browsers, breaks them, or takes long to prepare. Last come those that
+// measure time or take the whole machine, one file at a time.
 
 const alone = [
   'src/contract/parse.test.ts',
@@ -28,6 +28,11 @@ const files = ['src', 'sdk', 'test'].flatMap((folder) =>
 const isSampled = (path: string) =>
   path.endsWith('.test.ts') && /from '.*\/kit\/extent\.ts'/.test(readFileSync(path, 'utf8'));
 const measuresNothing = (path: string) => !alone.includes(path);
+const isProof = (path: string) => path.endsWith('.prove.ts') && measuresNothing(path);
+// A browser takes as much of a machine as several files: beside it, tests with deadlines would miss
+// them.
+const opensBrowser = (path: string) =>
+  path.startsWith(join('test', 'console')) || path === join('sdk', 'browser.prove.ts');
 
 export default defineConfig({
   resolve: { alias: clientByName },
@@ -44,8 +49,18 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'together',
-          include: files.filter((path) => path.endsWith('.prove.ts')).filter(measuresNothing),
+          include: files.filter((path) => isProof(path) && !opensBrowser(path)),
           sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'browsers',
+          include: files.filter((path) => isProof(path) && opensBrowser(path)),
+          isolate: false,
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -54,7 +69,7 @@ export default defineConfig({
           name: 'sampled',
           include: files.filter(isSampled).filter(measuresNothing),
           maxWorkers: 2,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
         },
       },
       {
@@ -63,7 +78,7 @@ export default defineConfig({
           name: 'alone',
           include: alone,
           maxWorkers: 1,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
         },
       },
     ],

@@ -1,4 +1,4 @@
-// `npm run prove`: the long proofs, one after the other, within `--minutes` (60). They are tests
+// `npm run prove`: the long proofs, one after the other, within `--minutes` (90). They are tests
 // that try everything of which `npm test` tries a sample, mutants of the product that tests must
 // notice, and clients in great number. The last line counts what passed and what failed.
 
@@ -23,7 +23,7 @@ interface Step {
   readonly count: (text: string, code: number) => Count;
 }
 
-const { values } = parseArgs({ options: { minutes: { type: 'string', default: '60' } } });
+const { values } = parseArgs({ options: { minutes: { type: 'string', default: '90' } } });
 const limit = performance.now() + 60_000 * Number(values.minutes);
 const folder = mkdtempSync(join(tmpdir(), 'tallybook-prove-'));
 const report = join(folder, 'report.json');
@@ -64,7 +64,7 @@ const mutants = (name: string, minutes: number, flags: readonly string[]): Step 
 const steps: readonly Step[] = [
   {
     name: 'tests of everything',
-    minutes: 35,
+    minutes: 55,
     command: () => [
       ...['vitest', 'run', '--config', 'vitest.prove.config.ts'],
       ...['--reporter=default', '--reporter=json', `--outputFile.json=${report}`],

@@ -1,4 +1,4 @@
-// A till in a browser, which sdk/browser.test.ts opens and kills. What its address says is what it
+// A till in a browser, which sdk/browser.prove.ts opens and kills. What its address says is what it
 // does: it sells while nothing answers, sends what is stored, or calls a service of another origin.
 // It reports to the test's server.
 

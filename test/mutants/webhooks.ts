@@ -85,6 +85,6 @@ export const webhookMutants: readonly Mutant[] = [
         to: '',
       },
     ],
-    suites: ['src/webhooks/delivery.test.ts', 'src/webhooks/delivery-retry.test.ts'],
+    suites: ['src/webhooks/delivery.test.ts', 'src/webhooks/delivery-retry.prove.ts'],
   },
 ];

@@ -22,6 +22,7 @@ import {
   withOther,
   writtenTypes,
 } from '../kit/bodies.ts';
+import { extent } from '../kit/extent.ts';
 import { anySpelling, plainSpelling, type Spelling, spelled } from '../kit/spelling.ts';
 import { spoilt } from '../kit/spoil.ts';
 import { comingReasons, leavingReasons } from '../kit/stock-bodies.ts';
@@ -205,7 +206,7 @@ describe.each(writtenTypes)('%s', (type) => {
         const plain = printOf(type, textOf(type, meant, plainSpelling));
         expect(printOf(type, textOf(type, meant, spelling))).toBe(plain);
       }),
-      { numRuns: 1_500 },
+      { numRuns: extent(150, 1_500) },
     );
   });
 
@@ -224,7 +225,7 @@ describe.each(writtenTypes)('%s', (type) => {
         const own = printOf(type, textOf(type, meant, spelling));
         expect(new Set([own, ...prints]).size).toBe(1 + prints.length);
       }),
-      { numRuns: 300 },
+      { numRuns: extent(50, 300) },
     );
   });
 
@@ -240,7 +241,7 @@ describe.each(writtenTypes)('%s', (type) => {
           expect(printOfRefused(type, refused), refused).not.toBe(own);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: extent(50, 300) },
     );
   });
 
@@ -252,7 +253,7 @@ describe.each(writtenTypes)('%s', (type) => {
           printOf(type, textOf(type, other, spelling));
         expect(isSame).toBe(sorted(one) === sorted(other));
       }),
-      { numRuns: 500 },
+      { numRuns: extent(100, 500) },
     );
   });
 
@@ -269,7 +270,7 @@ describe.each(writtenTypes)('%s', (type) => {
         ];
         expect(new Set(prints).size).toBe(prints.length);
       }),
-      { numRuns: 50 },
+      { numRuns: extent(20, 50) },
     );
   });
 });
