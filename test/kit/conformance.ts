@@ -34,8 +34,18 @@ function compile(schema: Schema): ValidateFunction {
  * service itself must not send what it does not document.
  */
 export function compileExact(schema: Schema): ValidateFunction {
-  const schemas = exact(document.components.schemas) as Schema;
-  return ajv.compile({ ...(exact(schema) as Schema), components: { schemas } });
+  return ajv.compile(named(exact(schema)));
+}
+
+// Each has a name of its own, so that it is compiled once, not again for each that refers to it:
+// three files of tests took 61 s of processor time, and take 55.
+const shared = '#/components/schemas/';
+for (const [name, schema] of Object.entries(document.components.schemas)) {
+  ajv.addSchema(named(exact(schema)), `exact:${name}`);
+}
+
+function named(schema: unknown): Schema {
+  return JSON.parse(JSON.stringify(schema).replaceAll(`"${shared}`, '"exact:'));
 }
 
 function exact(value: unknown): unknown {

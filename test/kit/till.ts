@@ -1,5 +1,6 @@
 // A till as a process of its own, which sdk/outbox-kills.prove.ts kills: it sells without an end
-// and prints each sale once it is stored. Told to drain, it sells nothing and ends when all is sent.
+// and prints each sale once it is stored. Told to drain, it sells nothing more and ends when all
+// is sent.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FileStore } from '../../sdk/file-store.ts';
