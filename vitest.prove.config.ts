@@ -25,10 +25,13 @@ const alone = [
 const files = ['src', 'sdk', 'test'].flatMap((folder) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
 );
-const isSampled = (path: string) =>
-  path.endsWith('.test.ts') && /from '.*\/kit\/extent\.ts'/.test(readFileSync(path, 'utf8'));
 const measuresNothing = (path: string) => !alone.includes(path);
-const isProof = (path: string) => path.endsWith('.prove.ts') && measuresNothing(path);
+const isSampled = (path: string) =>
+  /\.(?:test|prove)\.ts$/.test(path) &&
+  /from '.*\/kit\/extent\.ts'/.test(readFileSync(path, 'utf8')) &&
+  measuresNothing(path);
+const isProof = (path: string) =>
+  path.endsWith('.prove.ts') && measuresNothing(path) && !isSampled(path);
 // A browser takes as much of a machine as several files: beside it, tests with deadlines would miss
 // them.
 const opensBrowser = (path: string) =>
@@ -67,7 +70,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'sampled',
-          include: files.filter(isSampled).filter(measuresNothing),
+          include: files.filter(isSampled),
           maxWorkers: 2,
           sequence: { groupOrder: 2 },
         },

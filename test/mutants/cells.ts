@@ -2,7 +2,7 @@
 
 import type { Mutant } from './mutant.ts';
 
-const connect = 'src/database/connect.ts';
+const pool = 'src/database/pool.ts';
 const pooler = 'src/database/pooler.ts';
 const statements = 'src/database/cells.test.ts';
 
@@ -12,9 +12,9 @@ export const cellMutants: readonly Mutant[] = [
     breaks: 'a transaction is in the first cell, whatever its merchant',
     edits: [
       {
-        file: connect,
-        from: 'const writerOf = (pool: pg.Pool) => poolWriter(pool, health, cell);',
-        to: 'const writerOf = (pool: pg.Pool) => poolWriter(pool, health, firstCell);',
+        file: 'src/database/server-connections.ts',
+        from: 'writer: poolWriter(this.#writes, this.#health, cell),',
+        to: "writer: poolWriter(this.#writes, this.#health, 'cell_1'),",
       },
     ],
     suites: [statements],
@@ -24,7 +24,7 @@ export const cellMutants: readonly Mutant[] = [
     breaks: 'a read goes to the first cell, whatever its merchant',
     edits: [
       {
-        file: connect,
+        file: pool,
         from: '  if (cell === firstCell) return reader;\n',
         to: '  return reader;\n',
       },
@@ -40,7 +40,7 @@ export const cellMutants: readonly Mutant[] = [
   {
     name: 'cell-of-a-connection-forgotten',
     breaks: 'a read is in the cell that the one before on its connection entered',
-    edits: [{ file: connect, from: '      if (before > 0) cells.set(client, cell);\n', to: '' }],
+    edits: [{ file: pool, from: '      if (before > 0) cells.set(client, cell);\n', to: '' }],
     suites: [statements],
   },
   {

@@ -33,7 +33,7 @@ async function session(name = 'test', url = database.ownerUrl): Promise<pg.Clien
 }
 
 test('a deadlock is counted, by the log of the server', async () => {
-  await database.query('create table rows as select n from generate_series(1, 2) n');
+  await database.query('create table public.rows as select n from generate_series(1, 2) n');
   const before = database.facts().deadlocks.length;
   const [a, b] = await Promise.all([session(), session()]);
   const take = (client: pg.Client, n: number) =>
