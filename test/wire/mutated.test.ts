@@ -12,7 +12,7 @@ import { type RawAnswer, RawConnection } from '../kit/raw.ts';
 import { faultsOf } from './answer.ts';
 import { mutatedBatch } from './mutate.ts';
 
-const total = extent(500, 50_000);
+const total = extent(2_000, 50_000);
 const batchSize = 8;
 const lanes = 32;
 
