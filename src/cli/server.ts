@@ -21,15 +21,15 @@ export function defineServer(program: DocumentedCommand): void {
 async function list(flags: CommonFlags): Promise<void> {
   const servers = await withStore(flags, async ({ database }) => {
     if (!database.isSpread()) throw new Error('the database is on one server, not on Citus');
-    const { listServers } = await import('../database/citus.ts');
-    return database.reader.query(listServers);
+    const { addressOf, listServers } = await import('../database/citus.ts');
+    const found = await database.reader.query(listServers);
+    return found.map((one) => ({
+      server: addressOf(one),
+      is_coordinator: one.is_coordinator,
+      cells: one.cells,
+    }));
   });
-  const shown = servers.map(({ host, port, is_coordinator, cells }) => ({
-    server: `${host}:${port}`,
-    is_coordinator,
-    cells,
-  }));
-  await show(flags, shown, tableOf);
+  await show(flags, servers, tableOf);
 }
 
 type Shown = Pick<ServerRow, 'is_coordinator' | 'cells'> & { readonly server: string };

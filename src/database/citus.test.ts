@@ -10,11 +10,11 @@ test.each([
   ],
   ['postgres://till@localhost/shop?host=%2Frun%2Fpg&port=7', 'postgres://till@w2:6000/shop'],
 ])('leads from %s to another server with the same role and database', (url, expected) => {
-  expect(urlAt(url, 'w2', 6000)).toBe(expected);
+  expect(urlAt(url, { host: 'w2', port: 6000 })).toBe(expected);
 });
 
 test('leads to a server that is named by an IPv6 address', () => {
-  expect(urlAt('postgres://till@db/shop', 'fd00::1', 5432)).toBe(
+  expect(urlAt('postgres://till@db/shop', { host: 'fd00::1', port: 5432 })).toBe(
     'postgres://till@[fd00::1]:5432/shop',
   );
 });

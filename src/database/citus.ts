@@ -89,6 +89,10 @@ export interface ServerRow {
   readonly cells: readonly string[];
 }
 
+/** As `cell move` takes it and `server list` shows it. */
+export const addressOf = ({ host, port }: Pick<ServerRow, 'host' | 'port'>): string =>
+  `${host}:${port}`;
+
 export const listServers: Statement<ServerRow> = {
   name: 'list_servers',
   text: `
@@ -101,7 +105,7 @@ export const listServers: Statement<ServerRow> = {
 };
 
 /** The same role and database at another server. */
-export function urlAt(url: string, host: string, port: number): string {
+export function urlAt(url: string, { host, port }: Pick<ServerRow, 'host' | 'port'>): string {
   const other = new URL(url);
   other.searchParams.delete('host');
   other.searchParams.delete('port');

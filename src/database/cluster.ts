@@ -1,7 +1,7 @@
 // What is done to a cluster of Citus as a whole: its servers are judged, and cells are moved.
 
 import type { Reader } from '../core/statement.ts';
-import { listServers, type ServerRow, urlAt } from './citus.ts';
+import { addressOf, listServers, type ServerRow, urlAt } from './citus.ts';
 import { Client } from './client.ts';
 import { patienceOfWork, reasonOf } from './find.ts';
 import { faultsOfClusterServer } from './safety.ts';
@@ -12,10 +12,10 @@ import { faultsOfClusterServer } from './safety.ts';
  * @throws Error naming the server and the setting of every fault.
  */
 export async function assertServersSafe(reader: Reader, serviceUrl: string): Promise<string[]> {
-  const judged = (await reader.query(listServers)).map(async ({ host, port }) => {
-    const where = `${host}:${port}`;
+  const judged = (await reader.query(listServers)).map(async (server) => {
+    const where = addressOf(server);
     try {
-      const faults = await faultsOfClusterServer(urlAt(serviceUrl, host, port));
+      const faults = await faultsOfClusterServer(urlAt(serviceUrl, server));
       return { faults: faults.map((fault) => `on ${where} ${fault}`), unknown: [] };
     } catch (error) {
       return { faults: [], unknown: [`${where} cannot be asked: ${reasonOf(error)}`] };
@@ -26,8 +26,6 @@ export async function assertServersSafe(reader: Reader, serviceUrl: string): Pro
   if (faults.length > 0) throw new Error(`this cluster is not safe to use: ${faults.join('; ')}`);
   return all.flatMap(({ unknown }) => unknown);
 }
-
-const addressOf = ({ host, port }: Pick<ServerRow, 'host' | 'port'>) => `${host}:${port}`;
 
 /**
  * Moves a cell to another server while it is used. Its writes wait at the end, until the new server

@@ -7,7 +7,7 @@ import { firstCell } from '../core/cells.ts';
 import { limits } from '../core/limits.ts';
 import type { Connection, Reader, Statement, Writer } from '../core/statement.ts';
 import { DatabaseFailure } from '../core/statement.ts';
-import { findPlacement, type Placement, urlAt } from './citus.ts';
+import { addressOf, findPlacement, type Placement, urlAt } from './citus.ts';
 import type { CellConnections, ServerConnections } from './server-connections.ts';
 
 export class Owners {
@@ -130,12 +130,12 @@ export class Owners {
     this.#ownerOf = new Map(placements.map((one) => [one.cell, this.#serverAt(one)]));
   }
 
-  #serverAt({ host, port, is_coordinator }: Placement): ServerConnections {
-    if (is_coordinator) return this.#home;
-    const address = `${host}:${port}`;
+  #serverAt(placement: Placement): ServerConnections {
+    if (placement.is_coordinator) return this.#home;
+    const address = addressOf(placement);
     let server = this.#opened.get(address);
     if (server === undefined) {
-      server = this.#open(urlAt(this.#homeUrl, host, port));
+      server = this.#open(urlAt(this.#homeUrl, placement));
       this.#opened.set(address, server);
     }
     return server;

@@ -91,7 +91,7 @@ export class SimulatedClock {
   }
 }
 
-/** Numbers from 0 to 1, drawn by a seed (mulberry32). */
+/** Numbers drawn by a seed. */
 export class Draws {
   #state: number;
 
@@ -99,16 +99,18 @@ export class Draws {
     this.#state = seed >>> 0;
   }
 
+  /** From 0 to 1, without 1: mulberry32, by T. Ettinger, in the public domain. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;
     mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  below(count: number): number {
-    return Math.floor(this.next() * count);
+  /** From 0 to `end`, without `end`. */
+  below(end: number): number {
+    return Math.floor(this.next() * end);
   }
 
   /** The time to the next of what comes at random, so many in a millisecond. */

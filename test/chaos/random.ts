@@ -1,27 +1,9 @@
 // Random numbers from a seed, so that a run can be repeated with the same choices. What the machine
 // makes of them in time is its own.
 
-export class Random {
-  #state: number;
+import { Draws } from '../../src/simulation/clock.ts';
 
-  constructor(seed: number) {
-    this.#state = seed >>> 0;
-  }
-
-  /** From 0 to 1, without 1: mulberry32, by T. Ettinger, in the public domain. */
-  next(): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
-    let mixed = this.#state;
-    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  }
-
-  /** From 0 to `end`, without `end`. */
-  below(end: number): number {
-    return Math.floor(this.next() * end);
-  }
-
+export class Random extends Draws {
   between(low: number, high: number): number {
     return low + this.next() * (high - low);
   }

@@ -2,7 +2,7 @@
 // its coordinator. Its workers are those of that URL's database.
 
 import pg from 'pg';
-import { type ServerRow, urlAt } from '../../src/database/citus.ts';
+import { listServers, type ServerRow, urlAt } from '../../src/database/citus.ts';
 
 export const clusterUrl = process.env.TALLYBOOK_TEST_CITUS_URL;
 
@@ -25,17 +25,12 @@ async function sqlAt(url: string, ...texts: readonly string[]): Promise<pg.Query
 type Server = Pick<ServerRow, 'host' | 'port'>;
 
 /** The coordinator first. */
-const serversOf = (cluster: string): Promise<Server[]> =>
-  sqlAt(
-    cluster,
-    `select nodename as host, nodeport as port from pg_dist_node
-     where noderole = 'primary' order by groupid`,
-  );
+const serversOf = (cluster: string): Promise<Server[]> => sqlAt(cluster, listServers.text);
 
 /** A database on all servers, which know each other. */
 export async function createOnCluster(cluster: string, name: string): Promise<void> {
   const servers = await serversOf(cluster);
-  const urls = servers.map(({ host, port }) => urlAt(cluster, host, port));
+  const urls = servers.map((server) => urlAt(cluster, server));
   await Promise.all(
     urls.map(async (url) => {
       // Each has its own: nothing of a database is passed on before they know each other.
@@ -55,6 +50,6 @@ export async function createOnCluster(cluster: string, name: string): Promise<vo
 
 export async function dropOnCluster(cluster: string, name: string): Promise<void> {
   const servers = await serversOf(cluster);
-  const urls = servers.map(({ host, port }) => urlAt(cluster, host, port));
+  const urls = servers.map((server) => urlAt(cluster, server));
   await Promise.all(urls.map((url) => sqlAt(url, `drop database ${name} with (force)`)));
 }
