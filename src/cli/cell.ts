@@ -3,6 +3,7 @@
 import type { CellRow } from '../access/operator/merchant-store.ts';
 import { UsageError } from '../config.ts';
 import { cellName } from '../core/cells.ts';
+import type { Found } from '../database/find.ts';
 import { type CommonFlags, define, group, withServer, withStore } from './command.ts';
 import type { DocumentedCommand } from './help.ts';
 import { show, table, timeText } from './output.ts';
@@ -65,9 +66,7 @@ async function add(name: string, flags: CommonFlags): Promise<void> {
   const made = await withServer(flags, async ({ url, found }) => {
     const { addCell } = await import('../database/migrate.ts');
     const { operatorLine } = await import('../access/audit/operator-entry.ts');
-    if (!found.isOwner) {
-      throw new Error('adding a cell needs the owner of the schema: set TALLYBOOK_MIGRATE_URL');
-    }
+    requireOwner(found, 'adding');
     await addCell(url, name, operatorLine({ action: 'cell.add', cell: name }));
     return { name };
   });
@@ -77,9 +76,7 @@ async function add(name: string, flags: CommonFlags): Promise<void> {
 async function move(name: string, flags: CommonFlags & { readonly to: string }): Promise<void> {
   const moved = await withServer(flags, async ({ url, found }) => {
     if (!found.isSpread) throw new Error('cells move on a Citus cluster only');
-    if (!found.isOwner) {
-      throw new Error('moving a cell needs the owner of the schema: set TALLYBOOK_MIGRATE_URL');
-    }
+    requireOwner(found, 'moving');
     const { moveCell } = await import('../database/cluster.ts');
     const { connectDatabase } = await import('../database/connect.ts');
     const { recordAction } = await import('../access/transact.ts');
@@ -95,4 +92,9 @@ async function move(name: string, flags: CommonFlags & { readonly to: string }):
     }
   });
   await show(flags, moved, (cell) => `${cell.name} is on ${cell.server} now.`);
+}
+
+function requireOwner({ isOwner }: Pick<Found, 'isOwner'>, what: string): void {
+  if (isOwner) return;
+  throw new Error(`${what} a cell needs the owner of the schema: set TALLYBOOK_MIGRATE_URL`);
 }
