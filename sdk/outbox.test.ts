@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { hashToken, mintToken } from '../src/access/token.ts';
 import { type Environment, startEnvironment } from '../test/kit/environment.ts';
 import { type Fate, FaultProxy, pass } from '../test/kit/fault-proxy.ts';
@@ -17,21 +17,18 @@ let token: string;
 
 beforeAll(async () => {
   service = await startEnvironment();
-  proxy = await FaultProxy.listen(service.api.origin);
 });
-afterAll(async () => {
-  proxy.close();
-  await service.stop();
-});
+afterAll(() => service.stop());
+// One for each test: what an outbox had on its way when it was closed may arrive in the next.
 beforeEach(async () => {
-  proxy.seen.length = 0;
-  proxy.fateOf = () => pass;
+  proxy = await FaultProxy.listen(service.api.origin);
   merchant = await service.given.merchant();
   given = await service.given.credential(merchant);
   location = await service.given.location(merchant);
   products = await Promise.all([1, 2, 3].map(() => service.given.product(merchant)));
   token = given.token;
 });
+afterEach(() => proxy.close());
 
 const outboxOn = (store = new MemoryStore(), options?: OutboxOptions) =>
   new Tallybook({ baseUrl: proxy.baseUrl, token: () => token }).outbox(store, options);
