@@ -666,12 +666,11 @@ create function refuse_level_off_ledger()
  set search_path to 'cell_1', 'public', 'pg_temp'
 as $function$
 begin
-  if not exists (
-    select from inventory_movements m
-    where m.merchant_id = new.merchant_id and m.id = new.last_movement_id
-      and m.product_id = new.product_id and m.location_id = new.location_id
-      and m.sequence = new.sequence and m.quantity_after = new.quantity
-  ) then
+  perform from inventory_movements m
+  where m.merchant_id = new.merchant_id and m.id = new.last_movement_id
+    and m.product_id = new.product_id and m.location_id = new.location_id
+    and m.sequence = new.sequence and m.quantity_after = new.quantity;
+  if not found then
     raise exception 'a level differs from its last movement: % at % of %',
         new.product_id, new.location_id, new.merchant_id
       using errcode = 'integrity_constraint_violation', table = tg_table_name;
@@ -684,17 +683,15 @@ create function refuse_missing_movements()
  language plpgsql
  set search_path to 'cell_1', 'public', 'pg_temp'
 as $function$
+declare
+  last record;
 begin
-  if not exists (
-    select from (
-      select * from inventory_movements m
-      where (m.merchant_id, m.position, m.line)
-        <= (new.merchant_id, new.position, new.movements)
-      order by m.merchant_id desc, m.position desc, m.line desc
-      limit 1) last
-    where (last.merchant_id, last.position, last.line)
-      = (new.merchant_id, new.position, new.movements)
-  ) then
+  select m.merchant_id, m.position, m.line into last from inventory_movements m
+  where (m.merchant_id, m.position, m.line) <= (new.merchant_id, new.position, new.movements)
+  order by m.merchant_id desc, m.position desc, m.line desc
+  limit 1;
+  if (last.merchant_id, last.position, last.line)
+    is distinct from (new.merchant_id, new.position, new.movements) then
     raise exception 'an operation with fewer movements than it says'
       using errcode = 'integrity_constraint_violation';
   end if;

@@ -3,7 +3,13 @@
 // migrations begins with, and where the servers and the cells are.
 
 import type pg from 'pg';
-import type { Statement } from '../core/statement.ts';
+import {
+  type Connection,
+  type MergedRecords,
+  type Saves,
+  type Statement,
+  waitForDisk,
+} from '../core/statement.ts';
 
 /**
  * Tables that every server has whole. The data of cells refers to them, or callers are known by
@@ -45,6 +51,7 @@ export const spreadTransaction = `;
 
 /** Gives every server the tables of the kind that this transaction has made. */
 export async function spreadTables(client: pg.Client): Promise<void> {
+  await client.query(insertRows);
   await client.query(
     `select create_reference_table(c.oid)
      from unnest($1::text[]) with ordinality as t (name, place)
@@ -53,6 +60,101 @@ export async function spreadTables(client: pg.Client): Promise<void> {
      where p.repmodel is distinct from 't' order by t.place`,
     [everywhere],
   );
+}
+
+/**
+ * Inserts what `source` selects from `records`, as values, and returns how many rows that were.
+ * Citus plans an INSERT of values for one server. What an INSERT selects goes to all servers first,
+ * and is committed in two phases.
+ */
+const insertRows = `
+  create or replace function insert_rows(target text, columns text, source text, ending text,
+    records json) returns bigint language plpgsql as $$
+  declare
+    names text[] := string_to_array(columns, ', ');
+    inserted text;
+    counted bigint;
+  begin
+    execute format('select string_agg(format(%L, %s), '','') from (%s) x (%s)',
+      '(' || array_to_string(array_fill('%L'::text, array[cardinality(names)]), ',') || ')',
+      'x.' || array_to_string(names, ', x.'), source, columns)
+      into inserted using records;
+    if inserted is null then
+      return 0;
+    end if;
+    execute format('insert into %s (%s) values %s %s', target, columns, inserted, ending);
+    get diagnostics counted = row_count;
+    return counted;
+  end $$`;
+
+/** The journals that `findJournals` has kept, as a part of the statements behind it. */
+const keptJournals = `
+  select * from json_to_recordset(current_setting('tallybook.journals')::json)
+    as j (merchant_id text, id text, last bigint, moment timestamptz)`;
+
+/**
+ * What saves a batch, as statements of their own: the first one answers as all would together.
+ * Citus keeps one plan for any values of each but the insertions.
+ */
+function savedApart({ journal, merchants, parts }: Saves): Statement[] {
+  const findJournals: Statement = {
+    name: 'find_journals',
+    text: `
+      with ends as (${journal}),
+        kept as materialized (
+          select set_config('tallybook.journals', coalesce(json_agg(e), '[]')::text, true) as ends
+          from ends e)
+      select j.*, ${waitForDisk} from kept k
+      cross join json_to_recordset(k.ends::json)
+        as j (merchant_id text, id text, last bigint, moment timestamptz)`,
+    values: [merchants],
+  };
+  return [findJournals, ...parts.map((part) => insertion(part) ?? updating(part))];
+}
+
+/** An INSERT that selects, as its table, its columns, what it selects, and what is behind that. */
+const insertionText = /^\s*insert into (\w+) \(([^)]+)\)\s+(select .*?)(on conflict .*)?$/s;
+
+function insertion({ name, text, count, records }: MergedRecords): Statement | undefined {
+  const [, table, columns = '', source, ending = ''] = insertionText.exec(text) ?? [];
+  if (source === undefined) return undefined;
+  return {
+    name: `${name}_rows`,
+    text: 'select expect_rows(insert_rows($1, $2, $3, $4, $5), $6::bigint)',
+    values: [
+      ...[table, columns.trim().split(/,\s+/).join(', ')],
+      ...[`with journal as (${keptJournals}) ${source}`, ending, records, count],
+    ],
+  };
+}
+
+function updating({ name, text, count, records }: MergedRecords): Statement {
+  return {
+    name: `${name}_counted`,
+    text: `
+      with journal as (${keptJournals}), saved as (${text} returning 1)
+      select expect_rows((select count(*) from saved), $2::bigint)`,
+    values: [records, count],
+  };
+}
+
+/** A connection of a cluster, which saves each part of a batch by a statement of its own. */
+export function savingApart(connection: Connection): Connection {
+  return {
+    async send(statements) {
+      const groups = statements.map((one) => (one.saves ? savedApart(one.saves) : [one]));
+      const results = await connection.send(groups.flat());
+      let behind = 0;
+      return groups.map(({ length }) => {
+        const first = results[behind];
+        behind += length;
+        if (first === undefined) throw new Error('the server left a statement unanswered');
+        return first;
+      });
+    },
+    release: () => connection.release(),
+    destroy: () => connection.destroy(),
+  };
 }
 
 /** Where a cell is. */

@@ -7,7 +7,7 @@ import { firstCell } from '../core/cells.ts';
 import { limits } from '../core/limits.ts';
 import type { Connection, Reader, Statement, Writer } from '../core/statement.ts';
 import { DatabaseFailure } from '../core/statement.ts';
-import { addressOf, findPlacement, type Placement, urlAt } from './citus.ts';
+import { addressOf, findPlacement, type Placement, savingApart, urlAt } from './citus.ts';
 import type { CellConnections, ServerConnections } from './server-connections.ts';
 
 export class Owners {
@@ -79,11 +79,11 @@ export class Owners {
   async #connect(cell: string, of: (connections: CellConnections) => Writer): Promise<Connection> {
     const owner = await this.#owner(cell);
     try {
-      return await of(owner.inCell(cell)).connect();
+      return savingApart(await of(owner.inCell(cell)).connect());
     } catch (error) {
       const next = await this.#nextOwner(cell, owner, error);
       if (next === undefined) throw error;
-      return of(next.inCell(cell)).connect();
+      return savingApart(await of(next.inCell(cell)).connect());
     }
   }
 
