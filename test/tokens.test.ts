@@ -7,7 +7,7 @@ import { mintToken } from '../src/access/token.ts';
 import { newKey } from './kit/api.ts';
 import { Applications } from './kit/applications.ts';
 import { type Case, cases, freshBody, pathOf } from './kit/cases.ts';
-import { extent, timeout } from './kit/extent.ts';
+import { extent, extentName, isProof, seed, timeout } from './kit/extent.ts';
 import { createTestMerchant, type TestMerchant } from './kit/merchant.ts';
 import { exchange } from './kit/raw.ts';
 import { type Reply, Sender, sameness } from './kit/sender.ts';
@@ -70,8 +70,14 @@ function present(token: string, one?: Case): Promise<Reply> {
   return request(one, { authorization: `Bearer ${token}` });
 }
 
+/** Of the routes each token tries one of so many, and the next token the next ones. */
+const shares = 5;
+let tokens = 0;
+
 async function expectRefused(name: string, token: string): Promise<void> {
-  for (const one of cases) {
+  tokens += 1;
+  const isTried = (route: number) => isProof || (route + tokens + seed) % shares === 0;
+  for (const one of cases.filter((_, route) => isTried(route))) {
     expect([name, one.name, sameness(await present(token, one))]).toEqual([
       name,
       one.name,
@@ -98,7 +104,7 @@ test('a forged token has the form of a real one', () => {
   expect(forged(shop.token, 'tb_pat_')).toBe(shop.token);
 });
 
-describe('a token is refused, in the same words on every route,', () => {
+describe(`a token is refused, in the same words on every route (${extentName}),`, () => {
   const other = (text: string) =>
     [...text]
       .map((letter) =>
@@ -165,7 +171,7 @@ const revoke = 'update credentials set revoked_at = now() where id = $1';
 const expire =
   'update credential_tokens set expires_at = clock_timestamp() where credential_id = $1';
 
-describe('a token that has ended is refused like one that never existed:', () => {
+describe(`a token that has ended is refused like one that never existed (${extentName}):`, () => {
   const ends: [string, (one: Chain) => [spoilt: string, ...statements: [string, string][]]][] = [
     ['expired a moment ago', ({ giver }) => [giver.token, [expire, giver.id]]],
     ['revoked', ({ giver }) => [giver.token, [revoke, giver.id]]],

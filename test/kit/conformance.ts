@@ -156,12 +156,14 @@ export function resolve(value: object): object {
   return found;
 }
 
+const templates = Object.keys(document.paths)
+  .sort((a, b) => a.split('{').length - b.split('{').length)
+  .map((template) => ({ template, pattern: patternOf(template) }));
+
 /** The path template that a request path belongs to; one without parameters comes first. */
 function templateOf(path: string): string | undefined {
   const [plain = ''] = path.split('?');
-  return Object.keys(document.paths)
-    .sort((a, b) => a.split('{').length - b.split('{').length)
-    .find((template) => patternOf(template).test(plain));
+  return templates.find(({ pattern }) => pattern.test(plain))?.template;
 }
 
 function patternOf(template: string): RegExp {
