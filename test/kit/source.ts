@@ -84,9 +84,10 @@ function visit(path: string, text: string): Visited[] {
   const visited: Visited[] = [];
   const enter = (node: Node, around: readonly Node[]): void => {
     visited.push({ node, around });
+    const inside = [node, ...around];
     for (const value of Object.values(node)) {
       for (const child of Array.isArray(value) ? value : [value]) {
-        if (isNode(child)) enter(child, [node, ...around]);
+        if (isNode(child)) enter(child, inside);
       }
     }
   };

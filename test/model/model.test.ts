@@ -5,7 +5,7 @@ import { checkModel, type ModelRun, type OpenedService, openService, runCommands
 
 /** The same runs every time: `npm run model` makes new ones. */
 const usual: ModelRun = {
-  runs: extent(5, 40),
+  runs: extent(3, 40),
   minutes: 10,
   seed: 20_261_121,
   commands: 100,
