@@ -28,7 +28,7 @@ export class Cells<Parts> {
   constructor(database: Database, make: (database: Database) => Parts) {
     this.#database = database;
     this.#make = make;
-    const joint = new JointReads(() => database.reserve).readerOf('');
+    const joint = new JointReads(() => database.anywhere).readerOf('');
     this.#tokens = new TokenCells((hash) => joint.find(findTokenCells, hash));
     this.in(firstCell);
   }

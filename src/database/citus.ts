@@ -5,6 +5,7 @@
 import type pg from 'pg';
 import {
   type Connection,
+  DatabaseFailure,
   type MergedRecords,
   type Saves,
   type Statement,
@@ -51,7 +52,7 @@ export const spreadTransaction = `;
 
 /** Gives every server the tables of the kind that this transaction has made. */
 export async function spreadTables(client: pg.Client): Promise<void> {
-  await client.query(insertRows);
+  await client.query(`${insertRows};${requireCell}`);
   await client.query(
     `select create_reference_table(c.oid)
      from unnest($1::text[]) with ordinality as t (name, place)
@@ -87,6 +88,22 @@ const insertRows = `
     return counted;
   end $$`;
 
+/** serialization_failure: what was sent has not happened, and is tried again. */
+const hasLeft = '40001';
+
+/**
+ * A server that a cell has left passes statements on, and what these keep for the ones behind them
+ * is not here but where the cell is now.
+ */
+const requireCell = `
+  create or replace function require_cell() returns boolean language plpgsql as $$
+  begin
+    if coalesce(current_setting('tallybook.journals', true), '') = '' then
+      raise exception 'the cell is on another server' using errcode = '${hasLeft}';
+    end if;
+    return true;
+  end $$`;
+
 /** The journals that `findJournals` has kept, as a part of the statements behind it. */
 const keptJournals = `
   select * from json_to_recordset(current_setting('tallybook.journals')::json)
@@ -109,7 +126,8 @@ function savedApart({ journal, merchants, parts }: Saves): Statement[] {
         as j (merchant_id text, id text, last bigint, moment timestamptz)`,
     values: [merchants],
   };
-  return [findJournals, ...parts.map((part) => insertion(part) ?? updating(part))];
+  const required: Statement = { name: 'require_cell', text: 'select require_cell()', values: [] };
+  return [findJournals, required, ...parts.map((part) => insertion(part) ?? updating(part))];
 }
 
 /** An INSERT that selects, as its table, its columns, what it selects, and what is behind that. */
@@ -138,12 +156,18 @@ function updating({ name, text, count, records }: MergedRecords): Statement {
   };
 }
 
-/** A connection of a cluster, which saves each part of a batch by a statement of its own. */
-export function savingApart(connection: Connection): Connection {
+/**
+ * A connection to the owner of a cell, which saves each part of a batch by a statement of its own.
+ * @param onLeft told when the cell has left: nothing was saved, and it may be tried again.
+ */
+export function savingApart(connection: Connection, onLeft: () => Promise<void>): Connection {
   return {
     async send(statements) {
       const groups = statements.map((one) => (one.saves ? savedApart(one.saves) : [one]));
-      const results = await connection.send(groups.flat());
+      const results = await connection.send(groups.flat()).catch(async (error: unknown) => {
+        if (error instanceof DatabaseFailure && error.sqlstate === hasLeft) await onLeft();
+        throw error;
+      });
       let behind = 0;
       return groups.map(({ length }) => {
         const first = results[behind];

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { firstCell } from '../core/cells.ts';
 import { limits } from '../core/limits.ts';
-import type { Writer } from '../core/statement.ts';
+import type { Reader, Writer } from '../core/statement.ts';
 import { listCells } from './cells.ts';
 import { Owners } from './owners.ts';
 import { type Pooling, Sharing } from './pooler.ts';
@@ -25,6 +25,8 @@ export interface Database extends CellConnections {
   readonly globalWriter: Writer;
   /** The same connections, for statements about merchants of this cell. */
   inCell(cell: string): Database;
+  /** For what every server of a cluster has, whichever of them answers. */
+  readonly anywhere: Reader;
   /** The names of all cells, in one order. */
   cells(): Promise<readonly string[]>;
   /** Whether cells are on several servers: what is about one goes to the server that owns it. */
@@ -60,6 +62,7 @@ export function connectDatabase(options: ConnectOptions): Database {
       return (await reader.query(listCells)).map(({ name }) => name);
     },
     isSpread: () => isSpread,
+    anywhere: owners.anywhere,
     usage: () => owners.usage(),
     connectionsMax: (delivers) => {
       const { each, deliveries } = connectionsOf(options.reads ?? readConnections);

@@ -1,7 +1,7 @@
 // On Citus a cell is on one server, its owner, and moves to another while it is used. What is about
 // a cell goes straight to its owner, which takes half the processor time of the way through the
-// coordinator. Every server knows where all cells are and passes on what it has not got. So an
-// owner from before a move answers rightly, only slower, until the coordinator is asked again.
+// coordinator. Every server knows where all cells are and passes on what it has not got: an owner
+// from before a move answers reads rightly, only slower. A write that reaches it finds that out.
 
 import { firstCell } from '../core/cells.ts';
 import { limits } from '../core/limits.ts';
@@ -37,6 +37,24 @@ export class Owners {
     const sum = (name: 'total' | 'idle' | 'waiting') =>
       used.reduce((total, one) => total + one[name], 0);
     return { total: sum('total'), idle: sum('idle'), waiting: sum('waiting') };
+  }
+
+  /** For tables that every server has: asks the coordinator, and the others while it is away. */
+  get anywhere(): Reader {
+    return {
+      query: async <Row>(statement: Statement<Row>): Promise<Row[]> => {
+        let reason: unknown;
+        for (const server of this.servers) {
+          try {
+            return await server.inCell(firstCell).reserve.query(statement);
+          } catch (error) {
+            if (!isUnreachable(error)) throw error;
+            reason ??= error;
+          }
+        }
+        throw reason;
+      },
+    };
   }
 
   /** What leads to a cell, wherever it is at the moment. */
@@ -79,11 +97,11 @@ export class Owners {
   async #connect(cell: string, of: (connections: CellConnections) => Writer): Promise<Connection> {
     const owner = await this.#owner(cell);
     try {
-      return savingApart(await of(owner.inCell(cell)).connect());
+      return savingApart(await of(owner.inCell(cell)).connect(), () => this.#ask());
     } catch (error) {
       const next = await this.#nextOwner(cell, owner, error);
       if (next === undefined) throw error;
-      return savingApart(await of(next.inCell(cell)).connect());
+      return savingApart(await of(next.inCell(cell)).connect(), () => this.#ask());
     }
   }
 
@@ -102,9 +120,7 @@ export class Owners {
     owner: ServerConnections,
     failure: unknown,
   ): Promise<ServerConnections | undefined> {
-    if (!(failure instanceof DatabaseFailure) || !['away', 'lost'].includes(failure.kind)) {
-      return undefined;
-    }
+    if (!isUnreachable(failure)) return undefined;
     await this.#ask();
     const next = this.#ownerOf.get(cell) ?? this.#home;
     return next === owner ? undefined : next;
@@ -141,3 +157,6 @@ export class Owners {
     return server;
   }
 }
+
+const isUnreachable = (failure: unknown): boolean =>
+  failure instanceof DatabaseFailure && ['away', 'lost'].includes(failure.kind);

@@ -41,6 +41,8 @@ async function makeDatabase(
 ): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`;
   const admin = new pg.Client({ connectionString: inject('ownerUrl') });
+  // Its server may be killed meanwhile.
+  admin.on('error', () => undefined);
   await admin.connect();
   if (clusterUrl === undefined) await admin.query(`create database ${name}${from}`);
   else await createOnCluster(clusterUrl, name);

@@ -32,7 +32,7 @@ export class SourceFile {
   }
 
   get isTest(): boolean {
-    return /\.(test|prove)\.ts$/.test(this.path);
+    return /\.(test|prove|citus)\.ts$/.test(this.path);
   }
 
   /** Code of the service itself, without the tests beside it. */

@@ -1,0 +1,159 @@
+// Cells on a cluster under load, while they move and while servers are killed: nothing that was
+// acknowledged is lost, nothing is done twice, and the merchants of other cells notice nothing.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { addressOf, listServers, type ServerRow } from '../src/database/citus.ts';
+import { moveCell } from '../src/database/cluster.ts';
+import { addCell } from '../src/database/migrate.ts';
+import { clusterUrl } from './kit/citus.ts';
+import { ClusterServer } from './kit/citus-servers.ts';
+import { createTestDatabase, type TestDatabase, withoutLimits } from './kit/database.ts';
+import { Load, openShop } from './kit/load.ts';
+import { type ServiceProcess, startProcess } from './kit/process.ts';
+import { verifyLedger } from './kit/program.ts';
+
+const rounds = Number(process.env.TALLYBOOK_TEST_ROUNDS ?? 3);
+const clients = 4;
+
+let db: TestDatabase;
+let node: ServiceProcess;
+let servers: ClusterServer[];
+
+beforeAll(async () => {
+  servers = await ClusterServer.all(clusterUrl ?? '');
+  db = await createTestDatabase();
+  await withoutLimits(db);
+  const line = { name: '', text: "select append_audit('[]')", values: [] };
+  await addCell(db.ownerUrl, 'cell_2', line);
+  node = await startProcess(db);
+});
+afterAll(async () => {
+  await node?.end();
+  await db?.drop();
+});
+
+/** SQL as the owner, in one cell. */
+function booksOf(cell: string): Pick<TestDatabase, 'sql'> {
+  const options = `-c search_path=${cell},public`;
+  return {
+    async sql<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) {
+      const client = new pg.Client({ connectionString: db.ownerUrl, options });
+      client.on('error', () => undefined);
+      await client.connect();
+      try {
+        return (await client.query<Row>(text, values)).rows;
+      } finally {
+        await client.end();
+      }
+    },
+  };
+}
+
+/** The worker that has a cell. */
+async function ownerOf(cell: string): Promise<ClusterServer> {
+  const rows = await db.sql<ServerRow & Record<string, unknown>>(listServers.text);
+  const address = rows.find(({ cells }) => cells.includes(cell));
+  const found = servers.find((server) => address && server.address === addressOf(address));
+  if (found === undefined) throw new Error(`nobody has ${cell}`);
+  return found;
+}
+
+interface Loads {
+  readonly moved: Load;
+  readonly quiet: Load;
+}
+
+/** Runs something while clients write to both cells, and judges what they were answered. */
+async function underLoad(body: (loads: Loads) => Promise<void>): Promise<Loads> {
+  const start = async (cell: string) =>
+    new Load(node.api, await openShop(booksOf(cell), 8, cell), clients);
+  const loads = { moved: await start('cell_1'), quiet: await start('cell_2') };
+  try {
+    await body(loads);
+  } finally {
+    for (const server of servers) await server.start();
+    await Promise.all([loads.moved.stop(), loads.quiet.stop()]);
+  }
+  await loads.moved.expectWhole(booksOf('cell_1'), node.api);
+  await loads.quiet.expectWhole(booksOf('cell_2'), node.api);
+  expect(await verifyLedger(db.serviceUrl)).toMatchObject({ ok: true });
+  return loads;
+}
+
+const statusesOf = ({ statuses }: Load) =>
+  [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ');
+
+/** The longest times (ms) between two answers. */
+function pausesOf({ sent }: Load): number[] {
+  const times = sent.map(({ at }) => at).sort((a, b) => a - b);
+  return times
+    .slice(1)
+    .map((time, index) => time - (times[index] ?? 0))
+    .sort((a, b) => b - a);
+}
+const longest = (load: Load) => Math.round(pausesOf(load)[0] ?? 0);
+
+test(`a cell moves ${rounds} times while it is used`, async () => {
+  const { moved, quiet } = await underLoad(async (loads) => {
+    for (let round = 0; round < rounds; round += 1) {
+      const from = await ownerOf('cell_1');
+      const to = servers.find((one) => !one.isCoordinator && one !== from);
+      await loads.moved.more(10);
+      await moveCell(db.ownerUrl, 'cell_1', to?.address ?? '', async () => undefined);
+      expect(await ownerOf('cell_1')).toBe(to);
+      await Promise.all([loads.moved.more(10), loads.quiet.more(10)]);
+    }
+  });
+  console.log(
+    `${rounds} moves: ${moved.sent.length} writes there (${statusesOf(moved)}), ` +
+      `at most ${longest(moved)} ms between two; ` +
+      `${quiet.sent.length} beside it (${statusesOf(quiet)}), at most ${longest(quiet)} ms`,
+  );
+  // No request fails: writes wait.
+  for (const { statuses } of [moved, quiet])
+    expect([...statuses.keys()].sort()).toEqual([200, 201]);
+}, 3_600_000);
+
+test(`a worker is killed ${rounds} times, and only its cell waits`, async () => {
+  await apart();
+  const { moved, quiet } = await underLoad(async (loads) => {
+    for (let round = 0; round < rounds; round += 1) {
+      const victim = await ownerOf('cell_1');
+      await Promise.all([loads.moved.more(10), loads.quiet.more(10)]);
+      await victim.kill();
+      await sleep(1_000);
+      await victim.start();
+      await Promise.all([loads.moved.more(10), loads.quiet.more(10)]);
+    }
+  });
+  console.log(
+    `${rounds} kills: ${moved.sent.length} writes there (${statusesOf(moved)}); ` +
+      `${quiet.sent.length} beside it (${statusesOf(quiet)}), at most ${longest(quiet)} ms`,
+  );
+  expect([...quiet.statuses.keys()].sort()).toEqual([200, 201]);
+}, 3_600_000);
+
+test(`the coordinator is killed ${rounds} times, and all cells go on`, async () => {
+  const { moved, quiet } = await underLoad(async (loads) => {
+    for (let round = 0; round < rounds; round += 1) {
+      const [coordinator] = servers;
+      await coordinator?.kill();
+      await Promise.all([loads.moved.more(20), loads.quiet.more(20)]);
+      await coordinator?.start();
+      await Promise.all([loads.moved.more(10), loads.quiet.more(10)]);
+    }
+  });
+  console.log(`${rounds} kills of the coordinator: ${statusesOf(moved)}; ${statusesOf(quiet)}`);
+  for (const { statuses } of [moved, quiet])
+    expect([...statuses.keys()].sort()).toEqual([200, 201]);
+}, 3_600_000);
+
+/** The two cells on two workers. */
+async function apart(): Promise<void> {
+  const [own, other] = await Promise.all([ownerOf('cell_1'), ownerOf('cell_2')]);
+  if (own !== other) return;
+  const to = servers.find((one) => !one.isCoordinator && one !== own);
+  await moveCell(db.ownerUrl, 'cell_1', to?.address ?? '', async () => undefined);
+}

@@ -1,0 +1,87 @@
+// The servers of the cluster that TALLYBOOK_TEST_CITUS_URL names, as processes of this machine:
+// tests kill them and start them again.
+
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, readlinkSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { addressOf, listServers, type ServerRow, urlAt } from '../../src/database/citus.ts';
+import { chooseAccount, runAs } from '../../src/postgres/account.ts';
+
+async function ask<Row extends pg.QueryResultRow>(url: string, text: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return (await client.query<Row>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+export class ClusterServer {
+  readonly address: string;
+  readonly isCoordinator: boolean;
+  readonly #url: string;
+  readonly #directory: string;
+  readonly #program: string;
+
+  private constructor(server: ServerRow, url: string, directory: string) {
+    this.address = addressOf(server);
+    this.isCoordinator = server.is_coordinator;
+    this.#url = url;
+    this.#directory = directory;
+    this.#program = readlinkSync(`/proc/${this.#pid()}/exe`);
+  }
+
+  /** The coordinator first. */
+  static async all(clusterUrl: string): Promise<ClusterServer[]> {
+    const servers = await ask<ServerRow>(clusterUrl, listServers.text);
+    return Promise.all(
+      servers.map(async (server) => {
+        const url = urlAt(clusterUrl, server);
+        const [row] = await ask<{ data_directory: string }>(url, 'show data_directory');
+        return new ClusterServer(server, url, row?.data_directory ?? '');
+      }),
+    );
+  }
+
+  #pid(): number {
+    return Number(readFileSync(`${this.#directory}/postmaster.pid`, 'utf8').split('\n')[0]);
+  }
+
+  /** All its processes at once, as when its machine loses power. */
+  async kill(): Promise<void> {
+    const pid = this.#pid();
+    const own = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+    const victims = [pid, ...own.filter((one) => one !== '').map(Number)];
+    for (const victim of victims) {
+      try {
+        process.kill(victim, 'SIGKILL');
+      } catch {
+        // It has gone by itself.
+      }
+    }
+    while (victims.some((victim) => existsSync(`/proc/${victim}`))) await sleep(5);
+  }
+
+  /** Unless it runs. */
+  async start(): Promise<void> {
+    const answers = () =>
+      ask(this.#url, 'select 1').then(
+        () => true,
+        () => false,
+      );
+    if (await answers()) return;
+    const account = chooseAccount(this.#directory);
+    const child = spawn(this.#program, ['-D', this.#directory], {
+      ...runAs(account),
+      ...{ cwd: '/', stdio: 'ignore', detached: true },
+    });
+    child.unref();
+    while (!(await answers())) {
+      if (child.exitCode !== null) throw new Error(`PostgreSQL ended with ${child.exitCode}`);
+      await sleep(20);
+    }
+  }
+}
