@@ -2,17 +2,17 @@
 // acknowledged is lost, nothing is done twice, and the merchants of other cells notice nothing.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { addressOf, listServers, type ServerRow } from '../src/database/citus.ts';
 import { moveCell } from '../src/database/cluster.ts';
-import { addCell } from '../src/database/migrate.ts';
+import { addCells } from './kit/cells.ts';
 import { clusterUrl } from './kit/citus.ts';
 import { ClusterServer } from './kit/citus-servers.ts';
 import { createTestDatabase, type TestDatabase, withoutLimits } from './kit/database.ts';
 import { Load, openShop } from './kit/load.ts';
 import { type ServiceProcess, startProcess } from './kit/process.ts';
 import { verifyLedger } from './kit/program.ts';
+import { sqlAt } from './kit/sql.ts';
 
 const rounds = Number(process.env.TALLYBOOK_TEST_ROUNDS ?? 3);
 const clients = 4;
@@ -25,8 +25,7 @@ beforeAll(async () => {
   servers = await ClusterServer.all(clusterUrl ?? '');
   db = await createTestDatabase();
   await withoutLimits(db);
-  const line = { name: '', text: "select append_audit('[]')", values: [] };
-  await addCell(db.ownerUrl, 'cell_2', line);
+  await addCells(db.ownerUrl, ['cell_2']);
   node = await startProcess(db);
 });
 afterAll(async () => {
@@ -36,19 +35,8 @@ afterAll(async () => {
 
 /** SQL as the owner, in one cell. */
 function booksOf(cell: string): Pick<TestDatabase, 'sql'> {
-  const options = `-c search_path=${cell},public`;
-  return {
-    async sql<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) {
-      const client = new pg.Client({ connectionString: db.ownerUrl, options });
-      client.on('error', () => undefined);
-      await client.connect();
-      try {
-        return (await client.query<Row>(text, values)).rows;
-      } finally {
-        await client.end();
-      }
-    },
-  };
+  const place = { connectionString: db.ownerUrl, options: `-c search_path=${cell},public` };
+  return { sql: (text, values) => sqlAt(place, text, values) };
 }
 
 /** The worker that has a cell. */
@@ -82,34 +70,25 @@ async function underLoad(body: (loads: Loads) => Promise<void>): Promise<Loads> 
   return loads;
 }
 
-const statusesOf = ({ statuses }: Load) =>
-  [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ');
-
-/** The longest times (ms) between two answers. */
-function pausesOf({ sent }: Load): number[] {
+/** The longest time (ms) between two answers. */
+function longest({ sent }: Load): number {
   const times = sent.map(({ at }) => at).sort((a, b) => a - b);
-  return times
-    .slice(1)
-    .map((time, index) => time - (times[index] ?? 0))
-    .sort((a, b) => b - a);
+  return Math.round(Math.max(0, ...times.slice(1).map((time, n) => time - (times[n] ?? 0))));
 }
-const longest = (load: Load) => Math.round(pausesOf(load)[0] ?? 0);
 
 test(`a cell moves ${rounds} times while it is used`, async () => {
   const { moved, quiet } = await underLoad(async (loads) => {
     for (let round = 0; round < rounds; round += 1) {
-      const from = await ownerOf('cell_1');
-      const to = servers.find((one) => !one.isCoordinator && one !== from);
       await loads.moved.more(10);
-      await moveCell(db.ownerUrl, 'cell_1', to?.address ?? '', async () => undefined);
+      const to = await moveOn();
       expect(await ownerOf('cell_1')).toBe(to);
       await Promise.all([loads.moved.more(10), loads.quiet.more(10)]);
     }
   });
   console.log(
-    `${rounds} moves: ${moved.sent.length} writes there (${statusesOf(moved)}), ` +
+    `${rounds} moves: ${moved.sent.length} writes there (${moved.answers}), ` +
       `at most ${longest(moved)} ms between two; ` +
-      `${quiet.sent.length} beside it (${statusesOf(quiet)}), at most ${longest(quiet)} ms`,
+      `${quiet.sent.length} beside it (${quiet.answers}), at most ${longest(quiet)} ms`,
   );
   // No request fails: writes wait.
   for (const { statuses } of [moved, quiet])
@@ -129,8 +108,8 @@ test(`a worker is killed ${rounds} times, and only its cell waits`, async () => 
     }
   });
   console.log(
-    `${rounds} kills: ${moved.sent.length} writes there (${statusesOf(moved)}); ` +
-      `${quiet.sent.length} beside it (${statusesOf(quiet)}), at most ${longest(quiet)} ms`,
+    `${rounds} kills: ${moved.sent.length} writes there (${moved.answers}); ` +
+      `${quiet.sent.length} beside it (${quiet.answers}), at most ${longest(quiet)} ms`,
   );
   expect([...quiet.statuses.keys()].sort()).toEqual([200, 201]);
 }, 3_600_000);
@@ -145,7 +124,7 @@ test(`the coordinator is killed ${rounds} times, and all cells go on`, async () 
       await Promise.all([loads.moved.more(10), loads.quiet.more(10)]);
     }
   });
-  console.log(`${rounds} kills of the coordinator: ${statusesOf(moved)}; ${statusesOf(quiet)}`);
+  console.log(`${rounds} kills of the coordinator: ${moved.answers}; ${quiet.answers}`);
   for (const { statuses } of [moved, quiet])
     expect([...statuses.keys()].sort()).toEqual([200, 201]);
 }, 3_600_000);
@@ -153,7 +132,14 @@ test(`the coordinator is killed ${rounds} times, and all cells go on`, async () 
 /** The two cells on two workers. */
 async function apart(): Promise<void> {
   const [own, other] = await Promise.all([ownerOf('cell_1'), ownerOf('cell_2')]);
-  if (own !== other) return;
-  const to = servers.find((one) => !one.isCoordinator && one !== own);
-  await moveCell(db.ownerUrl, 'cell_1', to?.address ?? '', async () => undefined);
+  if (own === other) await moveOn();
+}
+
+/** Moves the first cell to the other worker. @returns that one. */
+async function moveOn(): Promise<ClusterServer> {
+  const from = await ownerOf('cell_1');
+  const to = servers.find((one) => !one.isCoordinator && one !== from);
+  if (to === undefined) throw new Error('there is one worker only');
+  await moveCell(db.ownerUrl, 'cell_1', to.address, async () => undefined);
+  return to;
 }

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { resources } from '../src/resources.ts';
 import { newKey } from './kit/api.ts';
 import { cases, freshBody, pathOf, writes } from './kit/cases.ts';
-import { extentName, isProof, seed, timeout } from './kit/extent.ts';
+import { extentName, shareOf, timeout } from './kit/extent.ts';
 import { createTestMerchant, type TestMerchant } from './kit/merchant.ts';
 import { type Reply, Sender } from './kit/sender.ts';
 import { startWholeEnvironment, type WholeEnvironment } from './kit/whole-environment.ts';
@@ -40,10 +40,6 @@ const camelCase = (name: string) => name.replaceAll(/_(.)/g, (_, letter) => lett
 
 /** Of names that are sent by themselves, each is sent to one of so many routes in turn. */
 const shares = 10;
-
-/** What this route is sent of them one by one: a proof sends all. */
-const shareOf = (names: readonly string[], route: number) =>
-  isProof ? names : names.filter((_, n) => (n + route + seed) % shares === 0);
 
 /** As many as fit into a body together with its own members. */
 function partsOf(names: readonly string[]): string[][] {
@@ -86,7 +82,7 @@ describe.each(writes)('$name', (one) => {
     const before = await records();
     const others = columns.filter((name) => !members.includes(name));
     const taken = await Promise.all(
-      shareOf(others, writes.indexOf(one)).map(async (name) => {
+      shareOf(others, shares, writes.indexOf(one)).map(async (name) => {
         const reply = await write({ ...freshBody(one, shop), [name]: foreign });
         const isNamed = codeOf(reply) === '422 validation_failed' && fieldsOf(reply)[0] === name;
         return isNamed ? [] : [`${name}: ${reply.text}`];
@@ -152,7 +148,7 @@ test(`no route takes a column as a parameter that is not one of its filters (${e
     const filters = contract.kind === 'collection' ? Object.keys(contract.query.properties) : [];
     const others = columns.filter((name) => !filters.includes(name));
     const taken = await Promise.all(
-      shareOf(others, route).map(async (name) => {
+      shareOf(others, shares, route).map(async (name) => {
         const path = `/api/v1${pathOf(one, shop, { search: `${name}=${foreign}` })}`;
         const reply = await sender.send('GET', path, { authorization });
         return codeOf(reply) === '400 unknown_parameter' ? [] : [`${name}: ${reply.text}`];

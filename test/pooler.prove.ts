@@ -7,10 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import { addCell, migrate } from '../src/database/migrate.ts';
+import { migrate } from '../src/database/migrate.ts';
 import { addressOf, throughPort } from './chaos/environment/database.ts';
 import { ToxicProxy } from './chaos/environment/toxic-proxy.ts';
 import { type Api, newKey } from './kit/api.ts';
+import { addCells } from './kit/cells.ts';
 import {
   createEmptyDatabase,
   createTestDatabase,
@@ -212,8 +213,7 @@ test('two shops and a careless client share three sessions, and inherit nothing'
 test('merchants of three cells share three sessions, and each writes in its own', async () => {
   const own = await createEmptyDatabase();
   await migrate({ owner: own.ownerUrl, service: own.serviceUrl });
-  const line = { name: '', text: "select append_audit('[]')", values: [] };
-  for (const cell of ['cell_2', 'cell_3']) await addCell(own.ownerUrl, cell, line);
+  await addCells(own.ownerUrl, ['cell_2', 'cell_3']);
   await withoutLimits(own);
   const small = await startPooler({ 'default_pool_size = 20': 'default_pool_size = 3' });
   const nodes = await Promise.all(

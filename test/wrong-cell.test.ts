@@ -4,13 +4,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { successStatus } from '../src/contract/contract.ts';
 import type { Database } from '../src/database/connect.ts';
-import { addCell, migrate } from '../src/database/migrate.ts';
+import { migrate } from '../src/database/migrate.ts';
 import { type Api, newKey } from './kit/api.ts';
 import { contentOf } from './kit/backup.ts';
 import { freshBody, onceId, send, writes } from './kit/cases.ts';
+import { addCells } from './kit/cells.ts';
 import { createEmptyDatabase, type TestDatabase, withoutLimits } from './kit/database.ts';
 import { type Environment, startEnvironment, startNode } from './kit/environment.ts';
-import { extentName, isProof, seed } from './kit/extent.ts';
+import { extentName, shareOf } from './kit/extent.ts';
 import { Given } from './kit/given.ts';
 import { createTestMerchant, type TestMerchant } from './kit/merchant.ts';
 
@@ -23,8 +24,7 @@ let shop: TestMerchant;
 beforeAll(async () => {
   db = await createEmptyDatabase();
   await migrate({ owner: db.ownerUrl, service: db.serviceUrl });
-  const line = { name: '', text: "select append_audit('[]')", values: [] };
-  for (const cell of cells.slice(1)) await addCell(db.ownerUrl, cell, line);
+  await addCells(db.ownerUrl, cells.slice(1));
   await withoutLimits(db);
   service = await startEnvironment({ db });
   const session = await db.session();
@@ -76,7 +76,7 @@ describe.each([
   ['statement goes to another one', wholly('cell_3'), 400, 1],
 ] as const)(`where each %s (${extentName})`, (_, astray, least, half) => {
   // Each goes to one of the two, the next one to the other: a proof sends all to both.
-  const tried = writes.filter((_one, n) => isProof || (n + seed) % 2 === half);
+  const tried = shareOf(writes, 2, half);
 
   let node: Awaited<ReturnType<typeof startNode>>;
   let api: Api;

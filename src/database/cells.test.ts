@@ -2,13 +2,13 @@
 // was sent on its connection before, and what says no cell costs nothing.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { addCells, nothingToRecord } from '../../test/kit/cells.ts';
 import { createEmptyDatabase, type TestDatabase } from '../../test/kit/database.ts';
 import { begin, commit, type Reader, type Statement } from '../core/statement.ts';
 import { connectDatabase, type Database } from './connect.ts';
 import { addCell, migrate } from './migrate.ts';
 import { assertSafe } from './safety.ts';
 
-const line = { name: '', text: "select append_audit('[]')", values: [] };
 const names = ['cell_1', 'cell_2', 'cell_3'];
 /** One name and text, for whichever cell. */
 const journal: Statement<{ id: string }> = {
@@ -23,7 +23,7 @@ let database: Database;
 beforeAll(async () => {
   db = await createEmptyDatabase();
   await migrate({ owner: db.ownerUrl, service: db.serviceUrl });
-  for (const cell of names.slice(1)) await addCell(db.ownerUrl, cell, line);
+  await addCells(db.ownerUrl, names.slice(1));
   for (const cell of names) {
     await db.sql(`insert into ${cell}.journals (merchant_id, id) values ('mer_1', 'of ${cell}')`);
   }
@@ -122,14 +122,16 @@ test('the global schema holds no table of merchants', async () => {
 });
 
 test('is added once and whole, and only where the schema is up to date', async () => {
-  await expect(addCell(db.ownerUrl, 'cell_2', line)).rejects.toThrow('there is cell_2 already');
-  const failing = { ...line, text: "select append_audit('nothing')" };
+  await expect(addCell(db.ownerUrl, 'cell_2', nothingToRecord)).rejects.toThrow(
+    'there is cell_2 already',
+  );
+  const failing = { ...nothingToRecord, text: "select append_audit('nothing')" };
   await expect(addCell(db.ownerUrl, 'cell_4', failing)).rejects.toThrow('json');
   const left = await db.sql(`select from pg_namespace where nspname = 'cell_4'
     union all select from cells where name = 'cell_4'`);
   expect(left).toEqual([]);
   await db.sql("update schema_migrations set name = 'half.sql' where number = 0");
-  await expect(addCell(db.ownerUrl, 'cell_4', line)).rejects.toThrow(/run a newer one/);
+  await expect(addCell(db.ownerUrl, 'cell_4', nothingToRecord)).rejects.toThrow(/run a newer one/);
   await db.sql("update schema_migrations set name = '' where number = 0");
   const { version } = await migrate({ owner: db.ownerUrl, service: db.serviceUrl });
   await assertSafe(db.serviceUrl, version);

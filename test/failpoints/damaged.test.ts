@@ -4,7 +4,7 @@
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { mintId } from '../../src/core/id.ts';
 import { migrate } from '../../src/database/migrate.ts';
@@ -15,6 +15,7 @@ import { served } from '../kit/again.ts';
 import { type Api, newKey } from '../kit/api.ts';
 import { startNode } from '../kit/environment.ts';
 import { Given } from '../kit/given.ts';
+import { sqlAt } from '../kit/sql.ts';
 import { away, summaryOf } from './environment.ts';
 
 let directory = '';
@@ -97,13 +98,5 @@ async function flipByte(path: string, position: number): Promise<void> {
   await file.close();
 }
 
-async function sql<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) {
-  const client = new pg.Client({ connectionString: server.ownerUrl });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    return (await client.query<Row>(text, values)).rows;
-  } finally {
-    await client.end();
-  }
-}
+const sql = <Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) =>
+  sqlAt<Row>(server.ownerUrl, text, values);

@@ -2,6 +2,7 @@
 // the owner's sessions look, and the mirror of a merchant lives in the next.
 
 import type pg from 'pg';
+import { addCell } from '../../src/database/migrate.ts';
 import type { TestDatabase } from './database.ts';
 
 export const cells: readonly string[] = Array.from(
@@ -11,6 +12,14 @@ export const cells: readonly string[] = Array.from(
 
 export const homeCell = cells[Math.floor(cells.length / 2)] ?? 'cell_1';
 export const mirrorCell = cells[Math.floor(cells.length / 2) + 1] ?? homeCell;
+
+/** What the audit trail is told of that a test does: nothing. */
+export const nothingToRecord = { name: '', text: "select append_audit('[]')", values: [] };
+
+/** Adds cells, as their owner. */
+export async function addCells(owner: string, names: readonly string[]): Promise<void> {
+  for (const cell of names) await addCell(owner, cell, nothingToRecord);
+}
 
 /** Of the owner's sessions, before the database is migrated: it leaves one that is there. */
 export async function lookHome(admin: pg.Client, database: string): Promise<void> {

@@ -2,22 +2,17 @@
 // tests kill them and start them again.
 
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, readlinkSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { addressOf, listServers, type ServerRow, urlAt } from '../../src/database/citus.ts';
 import { chooseAccount, runAs } from '../../src/postgres/account.ts';
+import { killServer } from './kill-server.ts';
+import { sqlAt } from './sql.ts';
 
-async function ask<Row extends pg.QueryResultRow>(url: string, text: string): Promise<Row[]> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    return (await client.query<Row>(text)).rows;
-  } finally {
-    await client.end();
-  }
-}
+/** A server that does not answer is not waited for. */
+const ask = <Row extends pg.QueryResultRow>(url: string, text: string) =>
+  sqlAt<Row>({ connectionString: url, connectionTimeoutMillis: 2_000 }, text);
 
 export class ClusterServer {
   readonly address: string;
@@ -52,17 +47,7 @@ export class ClusterServer {
 
   /** All its processes at once, as when its machine loses power. */
   async kill(): Promise<void> {
-    const pid = this.#pid();
-    const own = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
-    const victims = [pid, ...own.filter((one) => one !== '').map(Number)];
-    for (const victim of victims) {
-      try {
-        process.kill(victim, 'SIGKILL');
-      } catch {
-        // It has gone by itself.
-      }
-    }
-    while (victims.some((victim) => existsSync(`/proc/${victim}`))) await sleep(5);
+    await killServer(this.#pid());
   }
 
   /** Unless it runs. */

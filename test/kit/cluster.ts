@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import pg from 'pg';
 import { chooseAccount, handOver, runAs } from '../../src/postgres/account.ts';
 import { findBinaries } from '../../src/postgres/binaries.ts';
+import { sqlAt } from './sql.ts';
 
 export interface Cluster {
   /** As a role, to a database. */
@@ -28,7 +28,7 @@ export async function startCluster(): Promise<Cluster> {
   const url = (role: string, database: string) =>
     `postgres://${role}:x@localhost:5432/${database}?host=${encodeURIComponent(directory)}`;
   const sql = (text: string, database = 'postgres', role = 'owner') =>
-    run(url(role, database), text);
+    sqlAt(url(role, database), text);
   const answers = () =>
     sql('select 1').then(
       () => true,
@@ -62,15 +62,4 @@ async function launch(directory: string): Promise<ChildProcess> {
   const settings = ['listen_addresses=', `unix_socket_directories=${directory}`, 'port=5432'];
   const given = settings.flatMap((setting) => ['-c', setting]);
   return spawn(join(bin, 'postgres'), ['-D', directory, ...given], { ...options, stdio: 'ignore' });
-}
-
-async function run(url: string, text: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    return (await client.query(text)).rows;
-  } finally {
-    await client.end();
-  }
 }

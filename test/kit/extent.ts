@@ -30,6 +30,13 @@ export function numbersTo(last: number, count: number): number[] {
   return fc.sample(fc.nat({ max: last }), { seed, numRuns: count });
 }
 
+/**
+ * Of things that many others try, too, what one of these tries: each of so many in turn, from
+ * another one each time; in a proof all.
+ */
+export const shareOf = <Item>(items: readonly Item[], shares: number, turn: number) =>
+  isProof ? items : items.filter((_, n) => (n + turn + seed) % shares === 0);
+
 let draws = 0;
 
 /**

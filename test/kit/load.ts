@@ -60,6 +60,11 @@ export class Load {
     this.#clients = Array.from({ length: clients }, () => this.#client(caller));
   }
 
+  /** What was answered, and how often. */
+  get answers(): string {
+    return [...this.statuses].map(([status, count]) => `${count} × ${status}`).join(', ');
+  }
+
   /** Resolves when so many more writes have been acknowledged. */
   async more(count: number): Promise<void> {
     const wanted = this.sent.length + count;

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
-import { addCell, migrate } from '../../src/database/migrate.ts';
+import { migrate } from '../../src/database/migrate.ts';
 import { startPrivateServer } from '../../src/postgres/server.ts';
 import { toldAgain } from './again.ts';
-import { cells, homeCell } from './cells.ts';
+import { addCells, cells, homeCell } from './cells.ts';
 import { clusterUrl } from './citus.ts';
 import { makeRunDirectory, removeWithMounts } from './run-directory.ts';
 
@@ -70,12 +70,11 @@ async function makeTemplate(ownerUrl: string, serviceUrl: string): Promise<void>
   await admin.end();
   const owner = withDatabase(ownerUrl, templateName);
   await migrate({ owner, service: withDatabase(serviceUrl, templateName) });
-  await addCells(owner);
+  await makeCells(owner);
 }
 
-async function addCells(owner: string): Promise<void> {
-  const nothing = { name: '', text: 'select', values: [] };
-  for (const cell of cells.slice(1)) await addCell(owner, cell, nothing);
+async function makeCells(owner: string): Promise<void> {
+  await addCells(owner, cells.slice(1));
   const client = new pg.Client({ connectionString: owner });
   await client.connect();
   await client.query(`alter table merchants alter column cell set default '${homeCell}'`);

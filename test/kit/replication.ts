@@ -9,7 +9,6 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
-  readFileSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -17,10 +16,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import pg from 'pg';
 import { chooseAccount, handOver, runAs } from '../../src/postgres/account.ts';
+import { killServer } from './kill-server.ts';
 import { freePort } from './port.ts';
 import { changed, inPath, isInstalled, sampleOf } from './samples.ts';
+import { sqlAt } from './sql.ts';
 
 const versions = '/usr/lib/postgresql';
 
@@ -139,12 +139,10 @@ export class ReplicaServer {
   /** All its processes at once, as when its machine loses power. */
   async kill(): Promise<void> {
     this.#isWanted = false;
-    const { pid = 0 } = this.#process ?? {};
-    const children = read(`/proc/${pid}/task/${pid}/children`).trim().split(' ').map(Number);
+    const { pid } = this.#process ?? {};
     const gone = this.#gone();
-    for (const victim of [pid, ...children]) end(victim);
+    if (pid !== undefined) await killServer(pid);
     await gone;
-    while (children.some((child) => existsSync(`/proc/${child}`))) await sleep(5);
   }
 
   async stop(): Promise<void> {
@@ -200,33 +198,9 @@ export class ReplicaServer {
   }
 }
 
-function end(pid: number): void {
-  try {
-    if (pid > 0) process.kill(pid, 'SIGKILL');
-  } catch {
-    // It has gone by itself.
-  }
-}
-
-/** Nothing where it has gone. */
-function read(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
-}
-
-async function run(url: string, text: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    return (await client.query(text)).rows;
-  } finally {
-    await client.end();
-  }
-}
+/** A server that does not answer is not waited for. */
+const run = (url: string, text: string) =>
+  sqlAt({ connectionString: url, connectionTimeoutMillis: 5_000 }, text);
 
 export interface Pair {
   readonly servers: readonly [ReplicaServer, ReplicaServer];

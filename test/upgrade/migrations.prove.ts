@@ -13,6 +13,7 @@ import { readMigrations } from '../../src/database/migrations.ts';
 import { assertSafe } from '../../src/database/safety.ts';
 import { withDatabase } from '../kit/postgres.ts';
 import { DatabaseProxy } from '../kit/proxy.ts';
+import { withClient } from '../kit/sql.ts';
 import { changeOf, partsOf } from './look.ts';
 import { applyUpTo } from './past.ts';
 
@@ -245,15 +246,4 @@ function newName(): string {
 
 function ownerOf(name: string): string {
   return withDatabase(inject('ownerUrl'), name);
-}
-
-async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
 }

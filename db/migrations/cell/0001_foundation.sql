@@ -584,6 +584,8 @@ create trigger inventory_movements_sound after insert on inventory_movements
 -- An operation has as many movements as it says, once the transaction is complete: the last of them
 -- is there, and none is there without the one before. Deferred, because a restore saves operations
 -- first.
+-- It asks by one simple query, as does the check of levels below, because Citus plans any other
+-- anew for each row: a commit of 16 writes took 14.8 ms, and 4.6 so.
 create function refuse_missing_movements() returns trigger language plpgsql
   set search_path from current as $$
 declare

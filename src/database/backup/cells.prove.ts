@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { contentOf, restoreBackup, takeBackup } from '../../../test/kit/backup.ts';
+import { addCells } from '../../../test/kit/cells.ts';
 import { createEmptyDatabase, type TestDatabase } from '../../../test/kit/database.ts';
 import { type Environment, startEnvironment } from '../../../test/kit/environment.ts';
 import { createCredential } from '../../access/operator/credentials.ts';
@@ -10,7 +11,7 @@ import { createMerchant } from '../../access/operator/merchants.ts';
 import { verifyLedger } from '../../inventory/verify.ts';
 import { scopes } from '../../resources.ts';
 import { connectDatabase, type Database } from '../connect.ts';
-import { addCell, migrate } from '../migrate.ts';
+import { migrate } from '../migrate.ts';
 
 const names = ['cell_1', 'cell_2', 'cell_3'];
 /** More than one in a cell. */
@@ -25,8 +26,7 @@ const shops: { readonly token: string; readonly product: string }[] = [];
 beforeAll(async () => {
   source = await createEmptyDatabase();
   await migrate({ owner: source.ownerUrl, service: source.serviceUrl });
-  const line = { name: '', text: "select append_audit('[]')", values: [] };
-  for (const cell of names.slice(1)) await addCell(source.ownerUrl, cell, line);
+  await addCells(source.ownerUrl, names.slice(1));
   service = await startEnvironment({ db: source });
   database = connectDatabase({ url: source.serviceUrl, writers: 1 });
   for (const cell of homes) shops.push(await openShop(cell));

@@ -6,7 +6,8 @@ import type { NetConnectOpts } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { addCell, migrate } from '../../../src/database/migrate.ts';
+import { migrate } from '../../../src/database/migrate.ts';
+import { addCells } from '../../kit/cells.ts';
 import { childrenOf } from '../../kit/usage.ts';
 import { factsOf, type LogFacts } from '../check/server-log.ts';
 import type { SmallDisk } from './small-disk.ts';
@@ -88,8 +89,7 @@ export class ChaosDatabase {
     const database = new ChaosDatabase(server, names);
     try {
       await migrate({ owner: server.ownerUrl, service: server.serviceUrl });
-      const line = { name: '', text: "select append_audit('[]')", values: [] };
-      for (const cell of names.slice(1)) await addCell(server.ownerUrl, cell, line);
+      await addCells(server.ownerUrl, names.slice(1));
       await database.#joinCells();
     } catch (error) {
       await server.stop();
