@@ -19,6 +19,6 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000 } },
     // A database is made on three servers and migrated for each file.
     maxWorkers: 1,
-    include: ['src/inventory/ledger.test.ts', 'test/cells-move.citus.ts'],
+    include: ['src/inventory/ledger.test.ts', 'test/*.citus.ts'],
   },
 });

@@ -11,29 +11,8 @@ export interface Statement<Row = unknown> {
   readonly name: string;
   readonly text: string;
   readonly values: readonly unknown[];
-  /** What it consists of, when it saves a batch: a cluster saves one after the other. */
-  readonly saves?: Saves;
   /** Never set; it carries the type of the rows. */
   readonly __row?: Row;
-}
-
-/** What saves a batch. */
-export interface Saves {
-  /** Selects the `journal (merchant_id, id, last, moment)` of the merchants in `$1`. */
-  readonly journal: string;
-  /** As JSON. */
-  readonly merchants: string;
-  /** Each an INSERT that selects from its records alone, or an UPDATE. */
-  readonly parts: readonly MergedRecords[];
-}
-
-/** A statement with the records of several merchants. */
-export interface MergedRecords {
-  readonly name: string;
-  readonly text: string;
-  readonly count: number;
-  /** As JSON. */
-  readonly records: string;
 }
 
 /**

@@ -34,9 +34,22 @@ function shortened(name: string, length: number): string {
 /** Of names: as many as there are long texts. */
 const sums = new Map<string, string>();
 
-/** Until the connection is asked for another cell. */
-export const enter = (cell: string): Statement =>
-  inCell({ name: 'enter', text: `set search_path = ${pathOf(cell)}`, values: [] }, cell);
+/** How the sessions at a server enter a cell. */
+export interface Entrance {
+  /** The cell that a connection is in as it is opened. */
+  readonly first?: string;
+  /** Settings by which the statements of a cell find its tables. */
+  readonly settings: (cell: string) => Readonly<Record<string, string>>;
+  /** Statements that come before the first of what writes in a cell. */
+  readonly holding: (cell: string) => readonly string[];
+}
+
+/** On one server, and at the coordinator of a cluster. */
+export const atHome: Entrance = {
+  first: firstCell,
+  settings: (cell) => ({ search_path: pathOf(cell) }),
+  holding: () => [],
+};
 
 /** All there are, in one order. */
 export const listCells: Statement<{ readonly name: string }> = {

@@ -1,5 +1,7 @@
 // What is done to a cluster of Citus as a whole: its servers are judged, and cells are moved.
 
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
 import type { Reader } from '../core/statement.ts';
 import { addressOf, listServers, type ServerRow, urlAt } from './citus.ts';
 import { Client } from './client.ts';
@@ -53,13 +55,26 @@ export async function moveCell(
     if (source === undefined) throw new Error(`there is no cell ${cell} on any server`);
     if (source === target) throw new Error(`${cell} is on ${server} already`);
     await record(addressOf(source));
-    // Streams what is written meanwhile. What has no key could not be, and every table has one.
-    await client.query("select citus_schema_move($1, $2, $3, 'force_logical')", [
-      cell,
-      target.host,
-      target.port,
-    ]);
+    await move(client, cell, target);
   } finally {
     await client.end();
+  }
+}
+
+/** Citus drops in a second what the last move left on a server, and takes nothing there before. */
+const leftOver = /leftover from the previous move could not be cleaned up/;
+const triesMax = 20;
+
+async function move(client: pg.Client, cell: string, { host, port }: ServerRow): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      // Streams what is written meanwhile. What has no key could not be, and every table has one.
+      const values = [cell, host, port];
+      await client.query("select citus_schema_move($1, $2, $3, 'force_logical')", values);
+      return;
+    } catch (error) {
+      if (tries === triesMax || !leftOver.test(reasonOf(error))) throw error;
+    }
+    await sleep(1_000);
   }
 }

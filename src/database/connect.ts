@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { firstCell } from '../core/cells.ts';
 import { limits } from '../core/limits.ts';
 import type { Reader, Writer } from '../core/statement.ts';
-import { listCells } from './cells.ts';
+import { atHome, listCells } from './cells.ts';
+import { atOwner } from './citus.ts';
 import { Owners } from './owners.ts';
 import { type Pooling, Sharing } from './pooler.ts';
 import {
@@ -49,11 +50,11 @@ export interface ConnectOptions extends PoolsOptions {
 
 export function connectDatabase(options: ConnectOptions): Database {
   const sharing = new Sharing(options.onNotice ?? (() => undefined));
-  const home = new ServerConnections(options, sharing);
+  const home = new ServerConnections(options, sharing, atHome);
   const owners = new Owners(
     home,
     options.url,
-    (url) => new ServerConnections({ ...options, url }, sharing),
+    (url) => new ServerConnections({ ...options, url }, sharing, atOwner),
   );
   let isSpread = false;
   const common: Omit<Database, keyof CellConnections | 'leases' | 'globalWriter' | 'inCell'> = {

@@ -6,8 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { firstCell } from '../core/cells.ts';
 import type { Statement } from '../core/statement.ts';
-import { findCells, pathOf } from './cells.ts';
+import { findCells } from './cells.ts';
 import {
+  goInto,
+  hideCells,
   isOnCitus,
   spreadRights,
   spreadSettings,
@@ -112,7 +114,8 @@ export async function addCell(owner: string, cell: string, auditLine: Statement)
 /** Makes a cell as the migrations up to a version leave it, in a transaction of the owner's. */
 export async function makeCell(client: pg.Client, cell: string, version: number): Promise<void> {
   const migrations = await readMigrations();
-  await client.query(`create schema ${cell}; set local search_path = ${pathOf(cell)}, pg_temp`);
+  await client.query(`create schema ${cell}`);
+  await goInto(client, cell);
   for (const { cellSteps } of migrations.slice(0, version)) {
     for (const step of cellSteps) await client.query(step);
   }
@@ -271,6 +274,7 @@ async function applyStep(
     // The log is in order: the last step flushes those before it as well.
     const later = isLast ? '' : '; set local synchronous_commit = off';
     await client.query(`set local lock_timeout = ${tableWait}${later}`);
+    if (isSpread && done === 0) await hideCells(client);
     await perform(client, migration, steps[done]);
     if (isSpread) await spreadTables(client);
     await client.query(
@@ -319,7 +323,7 @@ async function perform(
   { number }: Migration,
   { sql, cell, isLastOfCell }: PlacedStep = { sql: '' },
 ): Promise<void> {
-  if (cell !== undefined) await client.query(`set local search_path = ${pathOf(cell)}, pg_temp`);
+  if (cell !== undefined) await goInto(client, cell);
   await client.query(sql);
   if (isLastOfCell === true) {
     await client.query('update cells set version = $1 where name = $2', [number, cell]);

@@ -5,9 +5,16 @@
 
 import { firstCell } from '../core/cells.ts';
 import { limits } from '../core/limits.ts';
-import type { Connection, Reader, Statement, Writer } from '../core/statement.ts';
-import { DatabaseFailure } from '../core/statement.ts';
-import { addressOf, findPlacement, type Placement, savingApart, urlAt } from './citus.ts';
+import {
+  begin,
+  type Connection,
+  commit,
+  DatabaseFailure,
+  type Reader,
+  type Statement,
+  type Writer,
+} from '../core/statement.ts';
+import { addressOf, findPlacement, hasLeft, type Placement, showCell, urlAt } from './citus.ts';
 import type { CellConnections, ServerConnections } from './server-connections.ts';
 
 export class Owners {
@@ -17,7 +24,9 @@ export class Owners {
   readonly #open: (url: string) => ServerConnections;
   /** By their addresses. */
   readonly #opened = new Map<string, ServerConnections>();
-  #ownerOf = new Map<string, ServerConnections>();
+  readonly #ownerOf = new Map<string, ServerConnections>();
+  /** Until the owner has the views of a cell. */
+  readonly #showing = new Map<string, Promise<void>>();
   #askedAt = Number.NEGATIVE_INFINITY;
   #asking: Promise<void> | undefined;
 
@@ -97,12 +106,28 @@ export class Owners {
   async #connect(cell: string, of: (connections: CellConnections) => Writer): Promise<Connection> {
     const owner = await this.#owner(cell);
     try {
-      return savingApart(await of(owner.inCell(cell)).connect(), () => this.#ask());
+      return this.#noticing(await of(owner.inCell(cell)).connect());
     } catch (error) {
       const next = await this.#nextOwner(cell, owner, error);
       if (next === undefined) throw error;
-      return savingApart(await of(next.inCell(cell)).connect(), () => this.#ask());
+      return this.#noticing(await of(next.inCell(cell)).connect());
     }
+  }
+
+  /** Where the cell has left, nothing was saved, and whoever tries again finds its owner. */
+  #noticing(connection: Connection): Connection {
+    return {
+      send: async (statements) => {
+        try {
+          return await connection.send(statements);
+        } catch (error) {
+          if (hasLeft(error)) await this.#ask();
+          throw error;
+        }
+      },
+      release: () => connection.release(),
+      destroy: () => connection.destroy(),
+    };
   }
 
   /** The coordinator, as far as nobody knows another. */
@@ -111,6 +136,7 @@ export class Owners {
     const isOld = performance.now() - this.#askedAt > limits.placementLookInterval;
     if (known === undefined && isOld) await this.#ask();
     else if (isOld) void this.#ask();
+    await this.#showing.get(cell);
     return this.#ownerOf.get(cell) ?? this.#home;
   }
 
@@ -120,8 +146,9 @@ export class Owners {
     owner: ServerConnections,
     failure: unknown,
   ): Promise<ServerConnections | undefined> {
-    if (!isUnreachable(failure)) return undefined;
+    if (!isUnreachable(failure) && !hasLeft(failure)) return undefined;
     await this.#ask();
+    await this.#showing.get(cell);
     const next = this.#ownerOf.get(cell) ?? this.#home;
     return next === owner ? undefined : next;
   }
@@ -143,7 +170,33 @@ export class Owners {
   }
 
   #note(placements: readonly Placement[]): void {
-    this.#ownerOf = new Map(placements.map((one) => [one.cell, this.#serverAt(one)]));
+    for (const placement of placements) {
+      const { cell } = placement;
+      const server = this.#serverAt(placement);
+      if (this.#ownerOf.get(cell) === server) continue;
+      this.#ownerOf.set(cell, server);
+      if (server === this.#home) continue;
+      const showing = this.#show(cell, server).finally(() => {
+        if (this.#showing.get(cell) === showing) this.#showing.delete(cell);
+      });
+      this.#showing.set(cell, showing);
+    }
+  }
+
+  /** Without views a cell is reached through Citus, or not at all: the next look tries again. */
+  async #show(cell: string, server: ServerConnections): Promise<void> {
+    try {
+      const connection = await server.inCell(cell).writer.connect();
+      try {
+        await connection.send([begin, showCell(cell), commit]);
+        connection.release();
+      } catch (error) {
+        connection.destroy();
+        throw error;
+      }
+    } catch {
+      if (this.#ownerOf.get(cell) === server) this.#ownerOf.delete(cell);
+    }
   }
 
   #serverAt(placement: Placement): ServerConnections {

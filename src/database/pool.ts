@@ -12,6 +12,7 @@ import {
   type Statement,
   type Writer,
 } from '../core/statement.ts';
+import type { Entrance } from './cells.ts';
 import { Client } from './client.ts';
 import { databaseFailure, isSilence } from './failure.ts';
 import {
@@ -55,17 +56,19 @@ export function readerIn(cell: string, reader: Reader): Reader {
  * an answer since then are not used any more. Otherwise each of them costs a request 4 s and a 503.
  */
 export class ConnectionHealth {
-  /** The cell that the last read on a connection was about, unless it is the first. */
+  /** The cell that the last read on a connection entered. */
   readonly cells = new WeakMap<pg.ClientBase, string>();
   readonly sharing: Sharing;
+  readonly entrance: Entrance;
   readonly primary = new Primary();
   readonly #report: (failure: DatabaseFailure) => void;
   readonly #answeredAt = new WeakMap<pg.ClientBase, number>();
   #silentAt = 0;
 
-  constructor(report: (failure: DatabaseFailure) => void, sharing: Sharing) {
+  constructor(report: (failure: DatabaseFailure) => void, sharing: Sharing, entrance: Entrance) {
     this.#report = report;
     this.sharing = sharing;
+    this.entrance = entrance;
   }
 
   report(failure: DatabaseFailure): void {
@@ -190,7 +193,7 @@ function pooledConnection(
   health: ConnectionHealth,
   cell: string,
 ): PooledConnection {
-  const { sharing, primary, cells } = health;
+  const { sharing, primary, cells, entrance } = health;
   let isOurs = true;
   let isOpen = false;
   const end = (destroy: boolean) => {
@@ -199,13 +202,13 @@ function pooledConnection(
   };
   const sendOnce = async (statements: readonly Statement[], timeout: number) => {
     if (!sharing.isShared(client)) {
-      const left = cells.get(client) ?? firstCell;
-      const { sent, before } = inOwnSession(statements, isOpen, left, cell);
+      const left = cells.get(client) ?? entrance.first;
+      const { sent, before } = inOwnSession(statements, isOpen, left, cell, entrance);
       if (before > 0) cells.set(client, cell);
       const results = await exchange(client, sent, timeout, health);
       return before === 0 ? results : results.slice(before);
     }
-    const { sent, before } = inSharedSession(statements, isOpen, primary.latest, cell);
+    const { sent, before } = inSharedSession(statements, isOpen, primary.latest, cell, entrance);
     const results = await exchange(client, sent, timeout, health);
     primary.noteTimeline(timelineIn(results));
     return results.slice(before, before + statements.length);

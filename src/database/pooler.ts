@@ -5,8 +5,8 @@
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
 import { firstCell } from '../core/cells.ts';
-import { commit, planAnew, type Statement } from '../core/statement.ts';
-import { enter, inCell, pathOf } from './cells.ts';
+import { begin, commit, planAnew, type Statement } from '../core/statement.ts';
+import { type Entrance, inCell } from './cells.ts';
 import { Client } from './client.ts';
 import { codeOf, patienceOfLooks } from './find.ts';
 import { settings } from './role.ts';
@@ -108,6 +108,24 @@ export const plannedAnew = (statement: Statement): Statement[] => [
 
 const isBegin = ({ text }: Statement) => text.startsWith('begin ');
 
+function entering(
+  settings: Readonly<Record<string, string>>,
+  scope: 'session' | 'transaction',
+): string {
+  const isLocal = scope === 'transaction';
+  const calls = Object.entries(settings).map(
+    ([name, value]) => `set_config('${name}', '${value}', ${isLocal})`,
+  );
+  return `select ${calls.join(', ')}`;
+}
+
+const holdingOf = (
+  statements: readonly Statement[],
+  cell: string,
+  entrance: Entrance,
+): readonly string[] =>
+  statements.some(({ text }) => text === begin.text) ? entrance.holding(cell) : [];
+
 /** Whether a transaction is open after these. */
 export const leavesOpen = (statements: readonly Statement[], wasOpen: boolean): boolean =>
   statements.reduce((isOpen, one) => isBegin(one) || (isOpen && one.text !== commit.text), wasOpen);
@@ -128,15 +146,18 @@ export function inSharedSession(
   isOpen: boolean,
   timeline: number,
   cell: string,
+  entrance: Entrance,
 ): { readonly sent: readonly Statement[]; readonly before: number } {
   const isRead = !isOpen && !statements.some(isBegin);
   const all = isRead ? [beginRead, ...statements, commit] : statements;
   const sent = all.map((statement) => {
     if (isBegin(statement)) {
       // Temporary ones last: one of another client's with the name of one of ours would be found.
-      const path = `set local search_path = ${pathOf(cell)}, pg_temp`;
+      const { search_path, ...others } = entrance.settings(cell);
+      const own = entering({ ...others, search_path: `${search_path}, pg_temp` }, 'transaction');
+      const holding = holdingOf([statement], cell, entrance);
       const primary = `select expect_primary(${timeline}) as timeline`;
-      const texts = [statement.text, ownSettings, path, primary];
+      const texts = [statement.text, ownSettings, own, ...holding, primary];
       return { name: '', text: texts.join('; '), values: [] };
     }
     return statement.text === commit.text ? { ...statement, name: '' } : inCell(statement, cell);
@@ -152,17 +173,24 @@ export function inSharedSession(
 export function inOwnSession(
   statements: readonly Statement[],
   isOpen: boolean,
-  left: string,
+  left: string | undefined,
   cell: string,
+  entrance: Entrance,
 ): { readonly sent: readonly Statement[]; readonly before: number } {
-  if (left === cell && cell === firstCell) return { sent: statements, before: 0 };
+  const holding = holdingOf(statements, cell, entrance);
+  const isThere = left === cell && holding.length === 0;
+  if (isThere && cell === firstCell) return { sent: statements, before: 0 };
   const named = statements.map((statement) => inCell(statement, cell));
-  if (isOpen || left === cell) return { sent: named, before: 0 };
-  if (!statements.some(isBegin)) return { sent: [enter(cell), ...named], before: 1 };
-  const path = `set local search_path = ${pathOf(cell)}`;
-  const sent = named.map((statement) =>
-    isBegin(statement) ? { name: '', text: `${statement.text}; ${path}`, values: [] } : statement,
-  );
+  if (isOpen || isThere) return { sent: named, before: 0 };
+  if (!statements.some(isBegin)) {
+    const text = entering(entrance.settings(cell), 'session');
+    return { sent: [inCell({ name: 'enter', text, values: [] }, cell), ...named], before: 1 };
+  }
+  const own = entering(entrance.settings(cell), 'transaction');
+  const sent = named.map((statement) => {
+    if (!isBegin(statement)) return statement;
+    return { name: '', text: [statement.text, own, ...holding].join('; '), values: [] };
+  });
   return { sent, before: 0 };
 }
 

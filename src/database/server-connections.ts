@@ -7,6 +7,7 @@ import { availableParallelism } from 'node:os';
 import type pg from 'pg';
 import { limits } from '../core/limits.ts';
 import type { DatabaseFailure, Reader, Writer } from '../core/statement.ts';
+import type { Entrance } from './cells.ts';
 import { FairReads } from './fair-reads.ts';
 import {
   ConnectionHealth,
@@ -68,8 +69,8 @@ export class ServerConnections {
   readonly #deliveryWrites: pg.Pool;
   readonly #pools: pg.Pool[] = [];
 
-  constructor(options: PoolsOptions, sharing: Sharing) {
-    this.#health = new ConnectionHealth(options.onError ?? (() => undefined), sharing);
+  constructor(options: PoolsOptions, sharing: Sharing, entrance: Entrance) {
+    this.#health = new ConnectionHealth(options.onError ?? (() => undefined), sharing, entrance);
     const open = (max: number) => {
       const pool = poolOf(options, max, this.#health);
       this.#pools.push(pool);

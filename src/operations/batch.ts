@@ -11,7 +11,6 @@ import {
   begin,
   type Connection,
   commit,
-  type MergedRecords,
   pendingTime,
   type Result,
   requireCommitted,
@@ -137,16 +136,23 @@ function loadsOf(
   return new Map(groups.map(([merchant, own]) => [merchant, endpoint.load(own)]));
 }
 
+/** A statement with the records of several merchants. */
+interface Merged extends Omit<SetStatement, 'records'> {
+  readonly count: number;
+  /** As JSON. */
+  readonly records: string;
+}
+
 /**
  * The statements of all merchants, those of the same name as one. What several statements are sent
  * becomes a text once.
  */
 function merged(
   parts: readonly { merchant: MerchantId; statements: readonly SetStatement[] }[],
-): MergedRecords[] {
+): Merged[] {
   const byName = new Map<
     string,
-    Pick<MergedRecords, 'name' | 'text'> & { parts: string[]; count: number }
+    Pick<Merged, 'name' | 'text'> & { parts: string[]; count: number }
   >();
   for (const { merchant, statements } of parts) {
     const texts = new Map<readonly object[], string>();
@@ -175,11 +181,11 @@ function rowsAsText(merchant_id: MerchantId, records: readonly object[]): string
   return JSON.stringify(own).slice(1, -1);
 }
 
-function asMerged({ name, text, records }: SetStatement): MergedRecords {
+function asMerged({ name, text, records }: SetStatement): Merged {
   return { name, text, count: records.length, records: JSON.stringify(records) };
 }
 
-function asStatement({ name, text, records }: MergedRecords): Statement {
+function asStatement({ name, text, records }: Merged): Statement {
   return { name, text, values: [records] };
 }
 
@@ -210,7 +216,7 @@ function besideOf(endpoint: AnyWriteEndpoint, decided: readonly Decided[]): read
 }
 
 /** The statements that save what the writes change. */
-function savesOf(endpoint: AnyWriteEndpoint, decided: readonly Decided[]): MergedRecords[] {
+function savesOf(endpoint: AnyWriteEndpoint, decided: readonly Decided[]): Merged[] {
   const succeeded = decided.flatMap(({ write: { merchant }, decision }) =>
     decision.kind === 'succeeded' ? [{ merchant, changes: decision.changes }] : [],
   );
@@ -226,7 +232,7 @@ function savesOf(endpoint: AnyWriteEndpoint, decided: readonly Decided[]): Merge
  * extra trip is needed, and triggers look at the whole. It returns the ends of the journals that it
  * has counted positions from.
  */
-function together(merchants: readonly object[], parts: readonly MergedRecords[]): Statement {
+function together(merchants: readonly object[], parts: readonly Merged[]): Statement {
   const saves = parts.map(
     ({ text }, index) => `saved_${index} as (${text.replaceAll('$1', `$${2 * index + 2}`)}
       returning 1)`,
@@ -234,15 +240,13 @@ function together(merchants: readonly object[], parts: readonly MergedRecords[])
   const checks = parts.map(
     (_, index) => `expect_rows((select count(*) from saved_${index}), $${2 * index + 3}::bigint)`,
   );
-  const sent = JSON.stringify(merchants);
   return {
     name: parts.map(({ name }) => name).join(' '),
     text: `
       with journal as materialized (${journalEnds}), ${saves.join(', ')},
         checked as materialized (select ${checks.join(', ')}, ${waitForDisk})
       select j.* from journal j cross join checked`,
-    values: [sent, ...parts.flatMap(({ records, count }) => [records, count])],
-    saves: { journal: journalEnds, merchants: sent, parts },
+    values: [JSON.stringify(merchants), ...parts.flatMap(({ records, count }) => [records, count])],
   };
 }
 
