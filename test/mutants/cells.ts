@@ -34,7 +34,13 @@ export const cellMutants: readonly Mutant[] = [
   {
     name: 'begin-without-its-cell',
     breaks: 'a transaction is in the cell that the last read on its connection was about',
-    edits: [{ file: pooler, from: '`$' + '{statement.text}; $' + '{path}`', to: 'statement.text' }],
+    edits: [
+      {
+        file: pooler,
+        from: '[statement.text, own, ...holding]',
+        to: '[statement.text, ...holding]',
+      },
+    ],
     suites: [statements],
   },
   {
@@ -49,8 +55,8 @@ export const cellMutants: readonly Mutant[] = [
     edits: [
       {
         file: pooler,
-        from: 'set local search_path = $' + '{pathOf(cell)}, pg_temp',
-        to: 'set local search_path = $' + '{pathOf(firstCell)}, pg_temp',
+        from: '} = entrance.settings(cell);',
+        to: '} = entrance.settings(firstCell);',
       },
     ],
     suites: [statements],
