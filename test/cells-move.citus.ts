@@ -3,10 +3,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { addressOf, listServers, type ServerRow } from '../src/database/citus.ts';
+import { addressOf, type ServerRow } from '../src/database/citus.ts';
 import { moveCell } from '../src/database/cluster.ts';
 import { addCells } from './kit/cells.ts';
-import { clusterUrl } from './kit/citus.ts';
+import { clusterUrl, placesOf } from './kit/citus.ts';
 import { ClusterServer } from './kit/citus-servers.ts';
 import { createTestDatabase, type TestDatabase, withoutLimits } from './kit/database.ts';
 import { Load, openShop } from './kit/load.ts';
@@ -39,14 +39,15 @@ function booksOf(cell: string): Pick<TestDatabase, 'sql'> {
   return { sql: (text, values) => sqlAt(place, text, values) };
 }
 
-/** The worker that has a cell. */
-async function ownerOf(cell: string): Promise<ClusterServer> {
-  const rows = await db.sql<ServerRow & Record<string, unknown>>(listServers.text);
-  const address = rows.find(({ cells }) => cells.includes(cell));
-  const found = servers.find((server) => address && server.address === addressOf(address));
-  if (found === undefined) throw new Error(`nobody has ${cell}`);
+const serverAt = (place: ServerRow): ClusterServer => {
+  const found = servers.find(({ address }) => address === addressOf(place));
+  if (found === undefined) throw new Error(`there is no server ${addressOf(place)}`);
   return found;
-}
+};
+
+/** The worker that has a cell. */
+const ownerOf = async (cell: string): Promise<ClusterServer> =>
+  serverAt((await placesOf(db.ownerUrl, cell)).here);
 
 interface Loads {
   readonly moved: Load;
@@ -137,9 +138,7 @@ async function apart(): Promise<void> {
 
 /** Moves the first cell to the other worker. @returns that one. */
 async function moveOn(): Promise<ClusterServer> {
-  const from = await ownerOf('cell_1');
-  const to = servers.find((one) => !one.isCoordinator && one !== from);
-  if (to === undefined) throw new Error('there is one worker only');
+  const to = serverAt((await placesOf(db.ownerUrl, 'cell_1')).there);
   await moveCell(db.ownerUrl, 'cell_1', to.address, async () => undefined);
   return to;
 }

@@ -4,16 +4,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import {
-  addressOf,
-  hideCells,
-  listServers,
-  pathAtOwner,
-  type ServerRow,
-  urlAt,
-} from '../src/database/citus.ts';
+import { addressOf, hideCells, pathAtOwner, type ServerRow, urlAt } from '../src/database/citus.ts';
 import { moveCell } from '../src/database/cluster.ts';
-import { clusterUrl } from './kit/citus.ts';
+import { placesOf } from './kit/citus.ts';
 import { createTestDatabase, type TestDatabase, withoutLimits } from './kit/database.ts';
 import { openShop, type Shop } from './kit/load.ts';
 import { type ServiceProcess, startProcess } from './kit/process.ts';
@@ -32,7 +25,6 @@ let own: ServerRow;
 let other: ServerRow;
 
 beforeAll(async () => {
-  if (clusterUrl === undefined) throw new Error('no cluster');
   db = await createTestDatabase();
   await withoutLimits(db);
   node = await startProcess(db);
@@ -46,13 +38,8 @@ afterAll(async () => {
 });
 
 async function find(): Promise<void> {
-  const servers = await sqlAt<ServerRow>(db.ownerUrl, listServers.text);
-  const workers = servers.filter((server) => !server.is_coordinator);
-  const [has, has_not] = [true, false].map((is) =>
-    workers.find(({ cells }) => cells.includes(cell) === is),
-  );
-  if (has === undefined || has_not === undefined) throw new Error('the cell is on no worker');
-  [own, other] = [has, has_not];
+  const { here, there } = await placesOf(db.ownerUrl, cell);
+  [own, other] = [here, there];
 }
 
 const create = (name: string) => node.api.as(shop.token).post('/products', { name });

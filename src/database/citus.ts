@@ -46,7 +46,6 @@ export const spreadTransaction = `;
 
 /** Gives every server the tables of the kind that this transaction has made. */
 export async function spreadTables(client: pg.Client): Promise<void> {
-  await client.query(functionsOfOwners);
   await client.query(
     `select create_reference_table(c.oid)
      from unnest($1::text[]) with ordinality as t (name, place)
@@ -63,10 +62,10 @@ export async function spreadTables(client: pg.Client): Promise<void> {
  * anew at each run, refuses a part of SQL, and commits in two phases what an INSERT selects. A
  * batch of 16 writes took 12.6 ms of processor time through Citus, and 6.1 by the views.
  */
-const viewsOf = (cell: string) => `here_${cell}`;
+const viewsPrefix = 'here_';
 
 /** Where the statements of a cell find their tables. Through Citus, while there are no views. */
-export const pathAtOwner = (cell: string): string => `${viewsOf(cell)}, ${pathOf(cell)}`;
+export const pathAtOwner = (cell: string): string => `${viewsPrefix}${cell}, ${pathOf(cell)}`;
 
 /** Makes the views that are missing, or are of tables that have changed since. */
 export const showCell = (cell: string): Statement => ({
@@ -93,6 +92,12 @@ const hasLeftCode = '40001';
 /** The server may have been the cell's owner before a move. */
 export const hasLeft = (error: unknown): boolean =>
   error instanceof DatabaseFailure && error.sqlstate === hasLeftCode;
+
+/** The tables of a schema `s` are together, so one of them says where it is, and stands for all. */
+const onePart = `(
+  select h.shardid from pg_dist_partition p
+  join pg_dist_shard h on h.logicalrelid = p.logicalrelid
+  where p.colocationid = s.colocationid limit 1) one`;
 
 /** What stands in each table of a cell, and in those that every server has: their only part. */
 const parts = `
@@ -136,14 +141,12 @@ const functionsOfOwners = `
   declare
     part bigint;
   begin
-    select h.shardid into part from pg_dist_schema s
-    join pg_dist_partition p on p.colocationid = s.colocationid
-    join pg_dist_shard h on h.logicalrelid = p.logicalrelid
-    where s.schemaid = to_regnamespace(cell) limit 1;
+    select one.shardid into part from pg_dist_schema s cross join lateral ${onePart}
+    where s.schemaid = to_regnamespace(cell);
     -- 5 is ShareLock, as Citus's own writes take it. A move locks all parts of the cell.
     perform lock_shard_metadata(5, array[part]);
     perform part_is_here(part);
-    if to_regclass(format('here_%s.journals', cell)) is null then
+    if to_regclass(format('${viewsPrefix}%s.journals', cell)) is null then
       perform show_cell(cell);
     end if;
     return true;
@@ -152,7 +155,7 @@ const functionsOfOwners = `
   create or replace function public.show_cell(cell text) returns void security definer
     language plpgsql set search_path = public, pg_temp ${ofThisServerAlone} as $$
   declare
-    views text := 'here_' || cell;
+    views text := '${viewsPrefix}' || cell;
     part record;
   begin
     perform from pg_dist_schema where schemaid = to_regnamespace(cell);
@@ -186,10 +189,15 @@ const functionsOfOwners = `
   declare
     views text;
   begin
-    for views in select 'here_' || name from cells loop
+    for views in select '${viewsPrefix}' || name from cells loop
       execute format('drop schema if exists %I cascade', views);
     end loop;
   end $$`;
+
+/** Gives every server the functions, before any migration. */
+export async function spreadFunctions(client: pg.Client): Promise<void> {
+  await client.query(functionsOfOwners);
+}
 
 /**
  * Before a migration: no table changes under a view. Whoever starts next makes them anew.
@@ -222,7 +230,6 @@ export interface Placement {
   readonly is_coordinator: boolean;
 }
 
-/** The tables of a schema are together, so one of them says it. */
 export const findPlacement: Statement<Placement> = {
   name: 'find_placement',
   text: `
@@ -230,10 +237,7 @@ export const findPlacement: Statement<Placement> = {
       o.groupid = 0 as is_coordinator
     from pg_dist_schema s
     join pg_namespace n on n.oid = s.schemaid
-    cross join lateral (
-      select h.shardid from pg_dist_partition p
-      join pg_dist_shard h on h.logicalrelid = p.logicalrelid
-      where p.colocationid = s.colocationid limit 1) one
+    cross join lateral ${onePart}
     join pg_dist_placement l on l.shardid = one.shardid
     join pg_dist_node o on o.groupid = l.groupid and o.noderole = 'primary'`,
   values: [],

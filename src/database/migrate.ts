@@ -11,6 +11,7 @@ import {
   goInto,
   hideCells,
   isOnCitus,
+  spreadFunctions,
   spreadRights,
   spreadSettings,
   spreadTables,
@@ -184,7 +185,10 @@ async function createHistory(client: pg.Client): Promise<boolean> {
       [firstCell],
     );
     const [{ has_cell, is_spread } = { has_cell: false, is_spread: false }] = rows;
-    if (is_spread) await spreadTables(client);
+    if (is_spread) {
+      await spreadFunctions(client);
+      await spreadTables(client);
+    }
     if (!has_cell) await client.query(`create schema ${firstCell}`);
     await client.query('commit');
     return is_spread;

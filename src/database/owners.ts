@@ -1,7 +1,7 @@
 // On Citus a cell is on one server, its owner, and moves to another while it is used. What is about
 // a cell goes straight to its owner, which takes half the processor time of the way through the
-// coordinator. Every server knows where all cells are and passes on what it has not got: an owner
-// from before a move answers reads rightly, only slower. A write that reaches it finds that out.
+// coordinator. A server from before a move refuses what it is asked about the cell, and who asked
+// goes to the new owner.
 
 import { firstCell } from '../core/cells.ts';
 import { limits } from '../core/limits.ts';
@@ -176,26 +176,15 @@ export class Owners {
       if (this.#ownerOf.get(cell) === server) continue;
       this.#ownerOf.set(cell, server);
       if (server === this.#home) continue;
-      const showing = this.#show(cell, server).finally(() => {
-        if (this.#showing.get(cell) === showing) this.#showing.delete(cell);
-      });
+      const showing = show(cell, server)
+        .catch(() => {
+          // It is reached through Citus, or not at all: the next look tries again.
+          if (this.#ownerOf.get(cell) === server) this.#ownerOf.delete(cell);
+        })
+        .finally(() => {
+          if (this.#showing.get(cell) === showing) this.#showing.delete(cell);
+        });
       this.#showing.set(cell, showing);
-    }
-  }
-
-  /** Without views a cell is reached through Citus, or not at all: the next look tries again. */
-  async #show(cell: string, server: ServerConnections): Promise<void> {
-    try {
-      const connection = await server.inCell(cell).writer.connect();
-      try {
-        await connection.send([begin, showCell(cell), commit]);
-        connection.release();
-      } catch (error) {
-        connection.destroy();
-        throw error;
-      }
-    } catch {
-      if (this.#ownerOf.get(cell) === server) this.#ownerOf.delete(cell);
     }
   }
 
@@ -208,6 +197,17 @@ export class Owners {
       this.#opened.set(address, server);
     }
     return server;
+  }
+}
+
+async function show(cell: string, owner: ServerConnections): Promise<void> {
+  const connection = await owner.inCell(cell).writer.connect();
+  try {
+    await connection.send([begin, showCell(cell), commit]);
+    connection.release();
+  } catch (error) {
+    connection.destroy();
+    throw error;
   }
 }
 

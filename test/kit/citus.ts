@@ -37,6 +37,19 @@ export async function createOnCluster(cluster: string, name: string): Promise<vo
   });
 }
 
+/** The worker that has a cell, and one that has not. */
+export async function placesOf(
+  ownerUrl: string,
+  cell: string,
+): Promise<{ here: ServerRow; there: ServerRow }> {
+  const servers = await sqlAt<ServerRow>(ownerUrl, listServers.text);
+  const workers = servers.filter((server) => !server.is_coordinator);
+  const here = workers.find(({ cells }) => cells.includes(cell));
+  const there = workers.find((server) => server !== here);
+  if (here === undefined || there === undefined) throw new Error(`no worker has ${cell}`);
+  return { here, there };
+}
+
 export async function dropOnCluster(cluster: string, name: string): Promise<void> {
   const servers = await serversOf(cluster);
   const urls = servers.map((server) => urlAt(cluster, server));
