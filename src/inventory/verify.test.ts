@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { homeCell } from '../../test/kit/cells.ts';
 import { createTestDatabase, type TestDatabase } from '../../test/kit/database.ts';
+import { extentName, isProof, seed } from '../../test/kit/extent.ts';
 import { mirrorOf } from '../../test/kit/mirror.ts';
 import { createMerchant } from '../access/operator/merchants.ts';
 import { createService, type Service } from '../app.ts';
@@ -85,7 +86,19 @@ describe('a healthy ledger', () => {
   });
 });
 
-describe('damage', () => {
+/** In how large parts a damaged ledger is looked at. */
+const rangeSizes = isProof ? [2, 3, 10_000] : [2 + (seed % 2), 10_000];
+
+/** Of so many kinds of damage one is planted beside a mirror; in a proof each. */
+const mirrorEach = 3;
+let planted = seed;
+
+function isMirrored(): boolean {
+  planted += 1;
+  return isProof || planted % mirrorEach === 0;
+}
+
+describe(`damage (${extentName})`, () => {
   beforeAll(async () => {
     // What the constraints refuse can then be planted; triggers and foreign keys are off by role.
     const constraints = await db.sql<{ table: string; name: string }>(`
@@ -268,9 +281,9 @@ describe('damage', () => {
     await givenLevel(merchant, ['1', '2']);
     const id = mintId('imv_');
     // Neither is what is whole there missed here, nor what is broken here found there.
-    const mirror = await mirrorOf(db, merchant);
+    const mirror = isMirrored() ? await mirrorOf(db, merchant) : undefined;
     await damage(sql, [merchant, product, location, id]);
-    for (const rangeSize of [2, 3, 10_000]) {
+    for (const rangeSize of rangeSizes) {
       const { ok, differences } = await verify(merchant, rangeSize);
       expect(ok).toBe(false);
       const named = differences.filter((difference) => difference.kind === kind);
@@ -281,6 +294,7 @@ describe('damage', () => {
       );
       expect(untouched).toEqual([]);
     }
+    if (mirror === undefined) return;
     expect(await verify(mirror.merchant)).toMatchObject({ differences: [] });
   });
 

@@ -1,11 +1,11 @@
 // How people sign in: through HTTP, as a browser does it, with what the database and the audit
 // trail have of it.
 
-import { randomBytes, scryptSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newKey } from '../../test/kit/api.ts';
 import { AuditTrail } from '../../test/kit/audit.ts';
 import { type Environment, startEnvironment, startNode } from '../../test/kit/environment.ts';
+import { setCheapPassword } from '../../test/kit/password.ts';
 import { type Reply, Sender } from '../../test/kit/sender.ts';
 import { limits } from '../core/limits.ts';
 
@@ -73,17 +73,6 @@ const accept = (browser: Browser, invitation: string, secret = password) =>
   browser.post('/console/session/accept', { invitation, password: secret });
 
 const credential = '/console/api/v1/credential';
-
-/** The same password, made with as little work as there is, for tests that try it often. */
-async function makeCheap(person: string): Promise<void> {
-  const salt = randomBytes(16);
-  const key = scryptSync(password, salt, 32, { N: 2, r: 8, p: 1 });
-  const hash = `scrypt$1$8$1$${salt.toString('base64url')}$${key.toString('base64url')}`;
-  await service.db.sql('update person_passwords set hash = $2 where credential_id = $1', [
-    person,
-    hash,
-  ]);
-}
 
 describe('an invitation', () => {
   test('says whom it is for, and opens a session once', async () => {
@@ -269,7 +258,7 @@ describe('a password', () => {
     const { merchant, invite } = await shop();
     const { id, invitation } = await invite();
     await accept(new Browser(), invitation);
-    await makeCheap(id);
+    await setCheapPassword(service.db, id, password);
     const node = await startNode(service.db.serviceUrl);
     const other = new Sender(node.api.origin);
     const from = [
