@@ -1,5 +1,5 @@
-// A password of a person that was made with as little work as there is, for tests that are not about
-// that work: what the service makes takes 0.2 s of a processor, and as much each time it is tried.
+// A password of a person that was made with as little work as there is, for tests that are not
+// about that work: what the service makes takes 0.2 s of a processor, and as much for each try.
 
 import { randomBytes, scryptSync } from 'node:crypto';
 import type { TestDatabase } from './database.ts';
