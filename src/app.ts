@@ -218,6 +218,7 @@ function partsOf(database: Database, options: ServiceOptions, noteUse: NoteUse):
   const watch = new Watch(database.readerOf, database.reader);
   const dispatcher = new Dispatcher({
     writer: database.writer,
+    spanningWriter: database.spanningWriter,
     readerOf,
     workers: limits.writeWorkers,
     onChange: (merchant, position) => {

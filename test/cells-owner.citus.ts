@@ -6,8 +6,10 @@ import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { addressOf, hideCells, pathAtOwner, type ServerRow, urlAt } from '../src/database/citus.ts';
 import { moveCell } from '../src/database/cluster.ts';
+import { newKey } from './kit/api.ts';
 import { placesOf } from './kit/citus.ts';
 import { createTestDatabase, type TestDatabase, withoutLimits } from './kit/database.ts';
+import { startNode } from './kit/environment.ts';
 import { openShop, type Shop } from './kit/load.ts';
 import { type ServiceProcess, startProcess } from './kit/process.ts';
 import { verifyLedger } from './kit/program.ts';
@@ -150,4 +152,36 @@ test('a start makes views anew of tables that have other columns', async () => {
     await second.end();
   }
   expect(await column(own)).toEqual([]);
+});
+
+test('sessions that find no views at one moment make them once', async () => {
+  for (let round = 0; round < 20; round += 1) {
+    const made = await views(own);
+    await sqlAt(at(own, db.ownerUrl), 'select hide_cells()');
+    const clients = Array.from({ length: 8 }, () => new pg.Client(at(own)));
+    await Promise.all(clients.map((client) => client.connect()));
+    // Each has looked, and knows that they are missing.
+    await Promise.all(clients.map((client) => client.query('select count(*) from products')));
+    await Promise.all(clients.map((client) => client.query(`select show_cell('${cell}')`)));
+    await Promise.all(clients.map((client) => client.end()));
+    expect(await views(own)).toEqual(made);
+  }
+});
+
+test('a key that is taken is known by what Citus passes on, too', async () => {
+  // By another name the server is not known as one of a cluster: all goes through Citus.
+  const url = new URL(db.serviceUrl);
+  url.hostname = 'localhost';
+  const nodes = await Promise.all([startNode(url.href), startNode(url.href)]);
+  for (let round = 0; round < 10; round += 1) {
+    const key = newKey();
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        nodes[index % 2]?.api.as(shop.token).post('/products', { name: 'Once' }, { key }),
+      ),
+    );
+    expect(answers.map((answer) => answer?.status)).toEqual(Array(20).fill(201));
+    expect(new Set(answers.map((answer) => answer?.body.data.id)).size).toBe(1);
+  }
+  await Promise.all(nodes.map((one) => one.stop()));
 });

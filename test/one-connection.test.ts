@@ -78,7 +78,13 @@ beforeAll(async () => {
   service = await startEnvironment();
   node = await startNode(service.db.serviceUrl, (database: Database) => {
     only = new OnlyConnection(database.inCell(homeCell).writer);
-    const all = { reader: only, reserve: only, writer: only, globalWriter: only };
+    const all = {
+      reader: only,
+      reserve: only,
+      writer: only,
+      globalWriter: only,
+      spanningWriter: only,
+    };
     const alone: Database = { ...database, ...all, readerOf: () => only, inCell: () => alone };
     return alone;
   });

@@ -60,6 +60,20 @@ const mutants = (name: string, minutes: number, flags: readonly string[]): Step 
   },
 });
 
+const clusterVariable = 'TALLYBOOK_TEST_CITUS_URL';
+const cluster = process.env[clusterVariable];
+
+const onCitus = (url: string): Step => ({
+  name: 'tests on Citus',
+  minutes: 25,
+  env: { [clusterVariable]: url },
+  command: () => [
+    ...['vitest', 'run', '--config', 'vitest.citus.config.ts'],
+    ...['--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
+  ],
+  count: countTests,
+});
+
 const steps: readonly Step[] = [
   {
     name: 'tests of everything',
@@ -80,6 +94,7 @@ const steps: readonly Step[] = [
     ],
     count: countTests,
   },
+  ...(cluster === undefined ? [] : [onCitus(cluster)]),
   mutants('mutants of the promises', 8, []),
   {
     name: 'clients in great number',
@@ -95,7 +110,8 @@ function run({ command, env }: Step, left: number) {
   const child = spawn('npx', command(left), {
     stdio: ['ignore', 'pipe', 'inherit'],
     detached: true,
-    env: { ...process.env, ...env },
+    // One step alone is for the cluster.
+    env: { ...process.env, [clusterVariable]: undefined, ...env },
   });
   let text = '';
   child.stdout.on('data', (chunk) => {
@@ -143,5 +159,8 @@ for (const step of steps) {
   lines.push(`${step.name}: ${passed} passed, ${failed} failed, ${minutes} minutes`);
 }
 rmSync(folder, { recursive: true, force: true });
+if (cluster === undefined) {
+  lines.push(`tests on Citus: left out, because ${clusterVariable} is not set`);
+}
 console.log(`\n${lines.join('\n')}\n${total.passed} passed, ${total.failed} failed`);
 process.exitCode = total.failed === 0 && total.passed > 0 ? 0 : 1;

@@ -60,7 +60,10 @@ const writingIn =
   (wrong: string) =>
   (database: Database): Database => ({
     ...database,
-    inCell: (cell) => ({ ...database.inCell(cell), writer: database.inCell(wrong).writer }),
+    inCell: (cell) => {
+      const { writer, spanningWriter } = database.inCell(wrong);
+      return { ...database.inCell(cell), writer, spanningWriter };
+    },
   });
 
 /** All that is about a cell goes to this one. */

@@ -4,7 +4,7 @@
 import type { Write } from '../contract/endpoint.ts';
 import { lookupId } from '../core/id.ts';
 import type { CredentialKind, GrantedLocationId, MerchantId } from '../core/principal.ts';
-import { hex, type SetStatement, type Statement, savedTime } from '../core/statement.ts';
+import { hex, later, type SetStatement, type Statement, savedTime } from '../core/statement.ts';
 import type { Role } from './roles.ts';
 import type { KeptToken } from './token.ts';
 
@@ -244,7 +244,7 @@ export function updateManaged(rows: readonly ManagedChange[]): SetStatement {
         invited_at = case when s.is_void then j.moment else c.invited_at end,
         invitation_hash = case when s.is_void then s.invitation else c.invitation_hash end,
         invitation_expires_at = case when not s.is_void then c.invitation_expires_at
-          else j.moment + make_interval(mins => s.invitation_minutes) end
+          else ${later('j.moment', 'make_interval(mins => s.invitation_minutes)')} end
       from json_to_recordset($1) as s (${columns})
       join journal j on j.merchant_id = s.merchant_id
       where c.merchant_id = s.merchant_id and c.id = s.id`,
@@ -319,7 +319,8 @@ export function endTokens(
     name: 'end_tokens',
     text: `
       update credential_tokens t
-      set expires_at = least(t.expires_at, j.moment + make_interval(secs => s.overlap_seconds))
+      set expires_at = least(t.expires_at,
+        ${later('j.moment', 'make_interval(secs => s.overlap_seconds)')})
       from json_to_recordset($1)
         as s (merchant_id text, id text, token_hash bytea, overlap_seconds float8)
       join journal j on j.merchant_id = s.merchant_id
@@ -334,7 +335,8 @@ export function updateEnds(rows: readonly ManagedChange[]): SetStatement {
   return {
     name: 'update_managed_ends',
     text: `
-      update credential_tokens t set expires_at = j.moment + make_interval(secs => s.life_seconds)
+      update credential_tokens t
+      set expires_at = ${later('j.moment', 'make_interval(secs => s.life_seconds)')}
       from json_to_recordset($1) as s (merchant_id text, id text, life_seconds float8)
       join journal j on j.merchant_id = s.merchant_id
       where t.merchant_id = s.merchant_id and t.credential_id = s.id and t.token_hash = (

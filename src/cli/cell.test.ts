@@ -123,6 +123,13 @@ test.each([
   await expect(json(...command.split(' '))).rejects.toThrow(reason);
 });
 
+test.each([
+  ['server list', 'the database is on one server, not on Citus'],
+  ['cell move cell_1 --to 10.0.0.7:5432', 'cells move on a Citus cluster only'],
+])('needs a cluster: %s', async (command, reason) => {
+  await expect(json(...command.split(' '))).rejects.toThrow(reason);
+});
+
 test('only the owner of the schema adds one', async () => {
   const env = { DATABASE_URL: db.serviceUrl };
   await expect(runTallybook(['cell', 'add', 'cell_3'], { env })).rejects.toThrow(

@@ -38,6 +38,13 @@ export const pendingTime = 'infinity';
 export const savedTime = (column: string) =>
   `case when s.${column} = '${pendingTime}' then j.moment else s.${column} end`;
 
+/**
+ * SQL: an interval behind a moment. It is reckoned without a time zone, because Citus takes no
+ * function of a column in an UPDATE that depends on one.
+ */
+export const later = (moment: string, interval: string) =>
+  `(${moment} at time zone 'UTC' + ${interval}) at time zone 'UTC'`;
+
 /** Runs one read at a time, each on its own fresh snapshot of the primary. */
 export interface Reader {
   query<Row>(statement: Statement<Row>): Promise<Row[]>;

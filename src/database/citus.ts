@@ -4,7 +4,7 @@
 
 import type pg from 'pg';
 import { DatabaseFailure, type Statement } from '../core/statement.ts';
-import { type Entrance, pathOf } from './cells.ts';
+import { type Entrance, findCells, pathOf } from './cells.ts';
 
 /**
  * Tables that every server has whole. The data of cells refers to them, or callers are known by
@@ -44,6 +44,10 @@ export const spreadTransaction = `;
   set local citus.enable_schema_based_sharding = on;
   set local citus.multi_shard_modify_mode = 'sequential'`;
 
+/** What a restore begins with besides. Where rows were written locally, ANALYZE is refused. */
+export const spreadLoad = `${spreadTransaction};
+  set local citus.enable_local_execution = off`;
+
 /** Gives every server the tables of the kind that this transaction has made. */
 export async function spreadTables(client: pg.Client): Promise<void> {
   await client.query(
@@ -54,6 +58,21 @@ export async function spreadTables(client: pg.Client): Promise<void> {
      where p.repmodel is distinct from 't' order by t.place`,
     [everywhere],
   );
+}
+
+/**
+ * Fires the deferred triggers of this transaction on every server that has a cell: Citus tells no
+ * other server to set constraints, but runs a function where the rows are that it is asked over.
+ */
+export async function fireEverywhere(client: pg.Client): Promise<void> {
+  await client.query(`create function public.fire_deferred() returns void language plpgsql as
+    $$ begin set constraints all immediate; end $$`);
+  for (const cell of await findCells(client)) {
+    await client.query(
+      `select public.fire_deferred() from (select count(*) from ${cell}.journals) one_row`,
+    );
+  }
+  await client.query('drop function public.fire_deferred()');
 }
 
 /**
@@ -163,7 +182,9 @@ const functionsOfOwners = `
       raise exception 'there is no cell %', cell;
     end if;
     perform pg_advisory_xact_lock(hashtext(views));
-    if to_regnamespace(views) is null then
+    -- What to_regnamespace() knows may be from before the lock.
+    perform from pg_namespace where nspname = views;
+    if not found then
       execute format('create schema %I', views);
       execute format('grant usage on schema %I to public', views);
     end if;

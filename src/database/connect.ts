@@ -24,6 +24,8 @@ export interface Database extends CellConnections {
    * For small transactions on the global tables, such as tokens and audit. No write waits for them.
    */
   readonly globalWriter: Writer;
+  /** For writes of a cell that change the global tables as well: on Citus the coordinator's. */
+  readonly spanningWriter: Writer;
   /** The same connections, for statements about merchants of this cell. */
   inCell(cell: string): Database;
   /** For what every server of a cluster has, whichever of them answers. */
@@ -57,7 +59,10 @@ export function connectDatabase(options: ConnectOptions): Database {
     (url) => new ServerConnections({ ...options, url }, sharing, atOwner),
   );
   let isSpread = false;
-  const common: Omit<Database, keyof CellConnections | 'leases' | 'globalWriter' | 'inCell'> = {
+  const common: Omit<
+    Database,
+    keyof CellConnections | 'leases' | 'globalWriter' | 'spanningWriter' | 'inCell'
+  > = {
     cells: async () => {
       const { reader } = home.inCell(firstCell);
       return (await reader.query(listCells)).map(({ name }) => name);
@@ -86,6 +91,7 @@ export function connectDatabase(options: ConnectOptions): Database {
     ...common,
     ...connections,
     ...home.globalIn(cell),
+    spanningWriter: home.inCell(cell).writer,
     inCell,
   });
   return viewOf(firstCell, home.inCell(firstCell));

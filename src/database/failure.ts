@@ -43,6 +43,9 @@ const unreachable = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTFOUND', 'EHOSTUNREAC
  */
 const keyConstraint = /^operations_(?:key|pkey)(?:_[0-9]+)?$/;
 
+/** A server that passes on what another one said leaves out the fields, but not the message. */
+const constraintIn = /constraint "([^"]+)"/;
+
 const internalError = 'XX000';
 
 /** What a server of a cluster says when it lost another one, without a code of its own. */
@@ -58,7 +61,8 @@ export function databaseFailure(error: unknown): DatabaseFailure {
   const code = errorCode(error);
   // Not by the look of the code: EPIPE has five capital letters too.
   if (error instanceof pg.DatabaseError && code !== undefined) {
-    const isTaken = code === uniqueViolation && keyConstraint.test(error.constraint ?? '');
+    const constraint = error.constraint ?? constraintIn.exec(error.message)?.[1] ?? '';
+    const isTaken = code === uniqueViolation && keyConstraint.test(constraint);
     const isRemote = code === internalError && lostBehind.test(error.message);
     const known = isRemote ? 'lost' : (kinds[code] ?? classes[code.slice(0, 2)]);
     const kind = isTaken ? 'taken' : (known ?? 'refused');

@@ -134,7 +134,8 @@ export class Owners {
   async #owner(cell: string): Promise<ServerConnections> {
     const known = this.#ownerOf.get(cell);
     const isOld = performance.now() - this.#askedAt > limits.placementLookInterval;
-    if (known === undefined && isOld) await this.#ask();
+    // Whoever comes while the first asks waits for the answer, too.
+    if (known === undefined && (isOld || this.#asking !== undefined)) await this.#ask();
     else if (isOld) void this.#ask();
     await this.#showing.get(cell);
     return this.#ownerOf.get(cell) ?? this.#home;

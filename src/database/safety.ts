@@ -112,7 +112,7 @@ export async function faultsOfClusterServer(serviceUrl: string): Promise<string[
       ...oneOf('synchronous_commit', synchronous, found),
       ...oneOf('session_replication_role', guarding, found),
       ...(found.isBehindPooler ? [] : roleFaults(found)),
-      ...clusterFaults(found),
+      ...(await clusterFaults(client, found)),
     ];
   });
 }
@@ -313,12 +313,20 @@ async function schemaFaults(client: pg.Client, schemaVersion: number): Promise<s
   return behind.map((cell) => `${cell} is not of version ${schemaVersion}: restore a backup`);
 }
 
-function clusterFaults({ settings }: Found): string[] {
+async function clusterFaults(client: pg.Client, { settings }: Found): Promise<string[]> {
   const [prepared = 0, recovery = 0] = settingsOfCluster.map((name) =>
     Number(settings.get(name)?.value),
   );
   const isRecovering = recovery > 0 && recovery <= recoveryIntervalMax;
+  // Without it no guard of the ledger is made on this server. Citus leaves it out of pg_settings.
+  const { rows } = await client.query<{ value: string }>(
+    "select current_setting('citus.enable_unsafe_triggers', true) as value",
+  );
+  const isGuarding = rows[0]?.value === 'on';
   return [
+    ...(isGuarding
+      ? []
+      : ["citus.enable_unsafe_triggers is off, it must be on: set it in the server's settings"]),
     ...(prepared > 0
       ? []
       : ['max_prepared_transactions is 0, it must be more: as many as max_connections']),

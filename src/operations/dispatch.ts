@@ -29,6 +29,8 @@ export interface WriteAnswer {
 
 export interface DispatchOptions {
   readonly writer: Writer;
+  /** For types that change the global tables as well. */
+  readonly spanningWriter: Writer;
   readonly readerOf: (merchant: MerchantId) => Reads;
   readonly workers: number;
   onBatch?(type: string, writes: number, seconds: number): void;
@@ -193,7 +195,10 @@ export class Dispatcher {
   async #run(queued: readonly Queued[]): Promise<void> {
     const byWrite = new Map(queued.map((one) => [one.write, one]));
     const started = performance.now();
-    await settleBatch(this.#options.writer, [...byWrite.keys()], (write, result) => {
+    // A batch is of one type.
+    const isSpanning = queued[0]?.write.endpoint.beside !== undefined;
+    const writer = this.#options[isSpanning ? 'spanningWriter' : 'writer'];
+    await settleBatch(writer, [...byWrite.keys()], (write, result) => {
       const { merchant, endpoint } = write;
       const one = byWrite.get(write);
       if (one === undefined) return;

@@ -93,6 +93,7 @@ export function stepped(
     reader: reader(database.reader, session),
     reserve: reader(database.reserve, session),
     writer: writer(database.writer, session, isNoStep),
+    spanningWriter: writer(database.spanningWriter, session, isNoStep),
     inCell: (cell) => stepped(database.inCell(cell), session, isNoStep),
   };
 }

@@ -1,10 +1,21 @@
 // Databases on a Citus cluster, when TALLYBOOK_TEST_CITUS_URL names one: the URL of a superuser at
 // its coordinator. Its workers are those of that URL's database.
 
-import { listServers, type ServerRow, urlAt } from '../../src/database/citus.ts';
+import pg from 'pg';
+import {
+  findPlacement,
+  listServers,
+  type Placement,
+  type ServerRow,
+  urlAt,
+} from '../../src/database/citus.ts';
 import { sqlAt, withClient } from './sql.ts';
 
 export const clusterUrl = process.env.TALLYBOOK_TEST_CITUS_URL;
+
+/** Whether a URL leads to the cluster's coordinator itself. */
+export const isOnCluster = (url: string): boolean =>
+  clusterUrl !== undefined && new URL(url).host === new URL(clusterUrl).host;
 
 const inDatabase = (url: string, name: string) => new URL(`/${name}`, url).href;
 
@@ -55,3 +66,15 @@ export async function dropOnCluster(cluster: string, name: string): Promise<void
   const urls = servers.map((server) => urlAt(cluster, server));
   await Promise.all(urls.map((url) => sqlAt(url, `drop database ${name} with (force)`)));
 }
+
+/** A database at the server that a cell is on; undefined before there is the cell. */
+export async function ownerOf(url: string, cell: string): Promise<string | undefined> {
+  const placed: Placement[] = await sqlAt(url, findPlacement.text);
+  const found = placed.find((one) => one.cell === cell);
+  return found && urlAt(url, found);
+}
+
+/** The server has no such table, or Citus leaves this to the coordinator. */
+export const isForCoordinator = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError &&
+  (error.code === '42P01' || /not allowed on this node|on the coordinator/.test(error.message));

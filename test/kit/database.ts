@@ -3,21 +3,26 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
+import { pathOf } from '../../src/database/cells.ts';
+import { pathAtOwner } from '../../src/database/citus.ts';
 import { migrate } from '../../src/database/migrate.ts';
-import { lookHome } from './cells.ts';
-import { clusterUrl, createOnCluster, dropOnCluster } from './citus.ts';
-import { templateName, withDatabase } from './postgres.ts';
+import { homeCell, lookHome } from './cells.ts';
+import { clusterUrl, createOnCluster, dropOnCluster, isForCoordinator, ownerOf } from './citus.ts';
+import { makeCells, templateName, withDatabase } from './postgres.ts';
 
 export interface TestDatabase {
   readonly ownerUrl: string;
   readonly serviceUrl: string;
-  /** SQL as the schema's owner, for arranging and for looking behind the interface. */
+  /**
+   * SQL as the schema's owner, for arranging and for looking behind the interface. On a cluster it
+   * goes where the home cell is, and what cannot be done there to the coordinator.
+   */
   sql<Row extends pg.QueryResultRow = Record<string, unknown>>(
     text: string,
     values?: unknown[],
   ): Promise<Row[]>;
-  /** A connection of its own, for holding locks. End it. */
-  session(): Promise<pg.Client>;
+  /** A connection of its own, for holding locks, to where a cell is: the home cell. End it. */
+  session(cell?: string): Promise<pg.Client>;
   drop(): Promise<void>;
 }
 
@@ -27,6 +32,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const db = await makeDatabase(from, lookHome);
   // A clone has the schema but not the role's settings, which belong to a database.
   await migrate({ owner: db.ownerUrl, service: db.serviceUrl });
+  if (clusterUrl !== undefined) await makeCells(db.ownerUrl);
   return db;
 }
 
@@ -49,33 +55,70 @@ async function makeDatabase(
   await prepare(admin, name);
   const ownerUrl = withDatabase(inject('ownerUrl'), name);
   const serviceUrl = withDatabase(inject('serviceUrl'), name);
-  // Where the service is the owner, too, the owner's default is to write nothing.
-  const options = '-c default_transaction_read_only=off';
-  const pool = new pg.Pool({ connectionString: ownerUrl, max: 4, options });
-  pool.on('error', () => undefined);
+  const pool = poolAt(ownerUrl);
+  const placeOf = placesOf(ownerUrl);
+  let home: pg.Pool | undefined;
   const sessions: pg.Client[] = [];
   return {
     ownerUrl,
     serviceUrl,
     async sql<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) {
-      return (await pool.query<Row>(text, values)).rows;
+      const place = await placeOf(homeCell);
+      if (place === undefined) return (await pool.query<Row>(text, values)).rows;
+      home ??= poolAt(place, pathTo(pathOf(homeCell)));
+      try {
+        return (await home.query<Row>(text, values)).rows;
+      } catch (error) {
+        if (!isForCoordinator(error)) throw error;
+        return (await pool.query<Row>(text, values)).rows;
+      }
     },
-    async session() {
-      const client = new pg.Client({ connectionString: ownerUrl, options });
+    async session(cell = homeCell) {
+      const place = await placeOf(cell);
+      const path = place === undefined ? '' : pathTo(pathAtOwner(cell));
+      const client = new pg.Client({
+        connectionString: place ?? ownerUrl,
+        options: options + path,
+      });
       client.on('error', () => undefined);
       await client.connect();
       sessions.push(client);
+      // Not every test has written by the service before.
+      if (place !== undefined) await client.query('select show_cell($1)', [cell]);
       return client;
     },
     async drop() {
       await Promise.all(sessions.map((session) => session.end()));
       await pool.end();
+      await home?.end();
       if (clusterUrl === undefined) await admin.query(`drop database ${name} with (force)`);
       else await dropOnCluster(clusterUrl, name);
       await admin.end();
     },
   };
 }
+
+// Where the service is the owner, too, the owner's default is to write nothing.
+const options = '-c default_transaction_read_only=off';
+
+function poolAt(connectionString: string, path = ''): pg.Pool {
+  const pool = new pg.Pool({ connectionString, max: 4, options: options + path });
+  pool.on('error', () => undefined);
+  return pool;
+}
+
+/** Undefined: no other than the one server. A server that a cell has left passes all on. */
+function placesOf(ownerUrl: string): (cell: string) => Promise<string | undefined> {
+  const places = new Map<string, string>();
+  return async (cell) => {
+    if (clusterUrl === undefined) return undefined;
+    const place = places.get(cell) ?? (await ownerOf(ownerUrl, cell));
+    if (place !== undefined) places.set(cell, place);
+    return place;
+  };
+}
+
+const pathTo = (path: string) => ` -c search_path=${path.replaceAll(' ', '')}`;
 
 /** Merchants and credentials that are created from now on have no rate limits. */
 export async function withoutLimits(db: TestDatabase): Promise<void> {

@@ -12,7 +12,7 @@ import type { Site } from '../../src/http/site.ts';
 import { oauthRoutes } from '../../src/oauth/routes.ts';
 import { sessionRoutes } from '../../src/sessions/routes.ts';
 import { Api } from './api.ts';
-import { clusterUrl } from './citus.ts';
+import { isOnCluster } from './citus.ts';
 import { conforms } from './conformance.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { Given } from './given.ts';
@@ -69,7 +69,8 @@ export async function startNode(
   backups: NonNullable<ServiceOptions['backups']> = () => undefined,
 ) {
   const connected = connectDatabase({ url: serviceUrl, writers: limits.writeWorkers });
-  if (clusterUrl !== undefined) connected.setSpread();
+  // Behind a proxy all goes to one server, which passes on what it has not got.
+  if (isOnCluster(serviceUrl)) connected.setSpread();
   const database = watch(connected);
   const service = createService({ database, secret, webhookAllow, backups });
   const records: RequestRecord[] = [];

@@ -3,6 +3,7 @@
 // too much, changes too much or locks too much, and no luck with IDs hides it. What the mirror
 // shows differs: its names say so, and its quantities are two more.
 
+import type pg from 'pg';
 import { hashToken, mintToken } from '../../src/access/token.ts';
 import { mintId } from '../../src/core/id.ts';
 import { resources } from '../../src/resources.ts';
@@ -41,22 +42,17 @@ export async function mirrorOf(
   tokens: readonly string[] = [],
 ): Promise<Mirror> {
   const mirror = mintId('mer_');
-  const session = await db.session();
+  const home = await db.session();
+  const session = await db.session(mirrorCell);
   // No trigger and no foreign key looks at the rows that a session like this one writes.
-  await session.query("set session_replication_role = 'replica'");
+  await session.query("set session_replication_role = 'replica'; set search_path = public");
   await session.query(
     `insert into merchants (id, name, cell, created_at)
      select $2, 'Mirror ' || name, $3, created_at from merchants where id = $1`,
     [merchant, mirror, mirrorCell],
   );
-  for (const table of copied) {
-    const place = table === 'credentials' ? table : `${mirrorCell}.${table}`;
-    await session.query(
-      `insert into ${place} select r.* from ${table} t, jsonb_populate_record(null::${table},
-         to_jsonb(t) || jsonb_build_object('merchant_id', $2::text)) r where t.merchant_id = $1`,
-      [merchant, mirror],
-    );
-  }
+  await copy(home, session, merchant, mirror);
+  await home.end();
   const minted: string[] = [];
   for (const token of tokens) {
     const one = mintToken(token.includes('_oat_') ? 'oat' : 'pat');
@@ -89,6 +85,28 @@ export async function mirrorOf(
   for (const mark of marks) await session.query(mark, [mirror]);
   await session.end();
   return { merchant: mirror, tokens: minted };
+}
+
+/** The two cells may be on two servers. */
+async function copy(
+  home: pg.Client,
+  session: pg.Client,
+  merchant: string,
+  mirror: string,
+): Promise<void> {
+  for (const table of copied) {
+    const place = table === 'credentials' ? table : `${mirrorCell}.${table}`;
+    const { rows } = await home.query<{ copies: string }>(
+      `select jsonb_agg(to_jsonb(t) || jsonb_build_object('merchant_id', $2::text))::text as copies
+       from ${table} t where t.merchant_id = $1`,
+      [merchant, mirror],
+    );
+    await session.query(
+      `insert into ${place} with copies as materialized (
+         select * from jsonb_populate_recordset(null::${place}, $1)) select * from copies`,
+      [rows[0]?.copies],
+    );
+  }
 }
 
 const owned = [...copied, 'credential_tokens'];

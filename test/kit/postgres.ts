@@ -73,7 +73,8 @@ async function makeTemplate(ownerUrl: string, serviceUrl: string): Promise<void>
   await makeCells(owner);
 }
 
-async function makeCells(owner: string): Promise<void> {
+/** Those of this run, behind the first. */
+export async function makeCells(owner: string): Promise<void> {
   await addCells(owner, cells.slice(1));
   const client = new pg.Client({ connectionString: owner });
   await client.connect();

@@ -23,6 +23,7 @@ export class WorkCounter {
       reader: this.#reader(database.reader),
       reserve: this.#reader(database.reserve),
       writer: this.#writer(database.writer),
+      spanningWriter: this.#writer(database.spanningWriter),
       inCell: (cell) => this.watch(database.inCell(cell)),
     };
   }

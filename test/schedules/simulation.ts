@@ -50,7 +50,11 @@ export class Simulation {
     this.store = new Store({ step, fault: () => this.#nextFault() });
     this.writers = [this.store.writer(), this.store.writer()];
     this.#nodes = this.writers.map(
-      (writer) => new Dispatcher({ writer, workers, readerOf: () => this.store.reads() }),
+      (writer) =>
+        new Dispatcher({
+          ...{ writer, spanningWriter: writer, workers },
+          readerOf: () => this.store.reads(),
+        }),
     );
   }
 

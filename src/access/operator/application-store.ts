@@ -71,7 +71,7 @@ export function disableApplication(id: string): Statement<{ id: string }> {
   return {
     name: 'disable_application',
     text: `
-      update applications set disabled_at = coalesce(disabled_at, now()) where id = $1
+      update applications set disabled_at = least(disabled_at, now()) where id = $1
       returning id`,
     values: [lookupId(id)],
   };
@@ -184,7 +184,7 @@ export function endWhatRevokedLeft(
     {
       name: 'end_consents_of_revoked_approval',
       text: `
-        update credentials c set revoked_at = coalesce(c.revoked_at, now())
+        update credentials c set revoked_at = least(c.revoked_at, now())
         from credentials a
         where a.merchant_id = $1 and a.application_id = $2 and a.approval_id is null
           and a.revoked_at is not null and c.merchant_id = $1 and c.approval_id = a.id`,
@@ -216,7 +216,7 @@ export function upsertApproval(
           location_ids = excluded.location_ids, revoked_at = null,
           -- It begins anew: what was unused before is not held against it.
           last_used_at = case when credentials.revoked_at is null then credentials.last_used_at
-            else now() end
+            else excluded.created_at end
       returning id`,
     values: [
       merchant,
@@ -237,7 +237,7 @@ export function revokeApproval(
   return {
     name: 'revoke_approval',
     text: `
-      update credentials set revoked_at = coalesce(revoked_at, now())
+      update credentials set revoked_at = least(revoked_at, now())
       where merchant_id = $1 and application_id = $2
       returning id`,
     values: [merchant, lookupId(application)],

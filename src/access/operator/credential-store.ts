@@ -84,15 +84,15 @@ export function insertNextToken(
   return {
     name: 'insert_next_token',
     text: `
-      insert into credential_tokens (token_hash, merchant_id, credential_id, last_four, created_at,
-        expires_at)
+      insert into credential_tokens as added (token_hash, merchant_id, credential_id, last_four,
+        created_at, expires_at)
       select $3, $1, $2, $4, statement_timestamp(), statement_timestamp() + newest.life
       from credentials c
       cross join lateral (select t.expires_at - t.created_at as life from credential_tokens t
         where t.merchant_id = $1 and t.credential_id = $2
         order by t.created_at desc limit 1) newest
       where c.merchant_id = $1 and c.id = $2 and c.revoked_at is null and not c.is_operator
-      returning token_hash`,
+      returning added.token_hash`,
     values: [merchant, credential, token.tokenHash, token.lastFour],
   };
 }
@@ -127,7 +127,7 @@ export function revokeCredential(merchant: MerchantId, id: string): Statement<{ 
   return {
     name: 'revoke_credential',
     text: `
-      update credentials set revoked_at = coalesce(revoked_at, now()), version = version + 1
+      update credentials set revoked_at = least(revoked_at, now()), version = version + 1
       where merchant_id = $1 and id = $2 and not is_operator
       returning id`,
     values: [merchant, lookupId(id)],

@@ -97,11 +97,11 @@ export function setName(merchant: MerchantId, name: string): Statement<MerchantR
 /** Counts from the next request on. A second call changes nothing. */
 export function setDisabled(merchant: MerchantId, isDisabled: boolean): Statement<MerchantRow> {
   return {
-    name: 'set_merchant_disabled',
+    name: isDisabled ? 'disable_merchant' : 'enable_merchant',
     text: `
-      update merchants set disabled_at = case when $2 then coalesce(disabled_at, now()) end
+      update merchants set disabled_at = ${isDisabled ? 'least(disabled_at, now())' : 'null'}
       where id = $1 returning ${columns}`,
-    values: [merchant, isDisabled],
+    values: [merchant],
   };
 }
 

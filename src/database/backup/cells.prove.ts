@@ -69,7 +69,7 @@ async function openShop(cell: string) {
 
 /** As if the node that made the last movement had had a clock that was ahead of the others'. */
 async function setClockBack(cell: string): Promise<void> {
-  const session = await source.session();
+  const session = await source.session(cell);
   await session.query(`set session_replication_role = 'replica';
     set search_path = ${cell}, public;
     create temporary table late as

@@ -9,6 +9,7 @@ import { firstCell } from '../../core/cells.ts';
 import { mintId } from '../../core/id.ts';
 import { begin, commit, requireCommitted, type Statement } from '../../core/statement.ts';
 import { findCells } from '../cells.ts';
+import { fireEverywhere, spreadLoad } from '../citus.ts';
 import type { Found } from '../find.ts';
 import { makeCell, migrateThrough } from '../migrate.ts';
 import type { Manifest, Trailer } from './format.ts';
@@ -62,7 +63,7 @@ export async function loadBackup(
   return withSession(url, signal, async (client) => {
     if (found.version > 0) await requireReady(client, manifest);
     await migrateThrough(url, manifest.schema_version);
-    await beginLong(client, begin.text);
+    await beginLong(client, found.isSpread ? begin.text + spreadLoad : begin.text);
     const loaded = await refusing('the backup', async () => {
       await lock(client);
       await requireReady(client, manifest);
@@ -72,7 +73,9 @@ export async function loadBackup(
       await clearTrail(client);
       const { kept } = await findTables(client);
       const rows = await withoutTriggers(client, acceptUnsound ? kept : [], () =>
-        load(client, backup, kept, { acceptUnsound, cells: wanted, rowsAtOnce }),
+        load(client, backup, kept, {
+          ...{ acceptUnsound, cells: wanted, rowsAtOnce, isSpread: found.isSpread },
+        }),
       );
       const { text, values } = auditLine(rows);
       await client.query(text, [...values]);
@@ -179,6 +182,7 @@ interface How {
   /** Among which merchants are dealt out. */
   readonly cells: readonly string[] | undefined;
   readonly rowsAtOnce: number | undefined;
+  readonly isSpread: boolean;
 }
 
 /** @param tables those of the database. */
@@ -186,7 +190,7 @@ async function load(
   client: pg.Client,
   backup: BackupReader,
   tables: readonly Table[],
-  { acceptUnsound, cells, rowsAtOnce = rowsAtOnceMax }: How,
+  { acceptUnsound, cells, rowsAtOnce = rowsAtOnceMax, isSpread }: How,
 ): Promise<Loaded> {
   const keys = await dropForeignKeys(client, tables);
   const counts: number[] = [];
@@ -202,7 +206,10 @@ async function load(
   // First: what follows is planned by what the tables hold now.
   await client.query(`analyze ${tables.map(tableName).join(', ')}`);
   // Deferred triggers would wait for the commit, and a table with a waiting trigger gets no key.
-  await refusing('the backup', () => client.query('set constraints all immediate'));
+  await refusing('the backup', async () => {
+    if (isSpread) await fireEverywhere(client);
+    await client.query('set constraints all immediate');
+  });
   for (const table of tables) {
     if (table.name === 'journals') await renewJournals(client, table);
     if (table.name === 'webhooks') await pauseWebhooks(client, table);
@@ -270,12 +277,18 @@ async function copyIn(
 
 /** Evenly, in the order of their IDs. They are loaded before what is theirs. */
 async function dealMerchants(client: pg.Client, cells: readonly string[]): Promise<void> {
-  await client.query(
-    `update public.merchants m set cell = ($1::text[])[1 + d.number % cardinality($1::text[])]
-     from (select id, row_number() over (order by id) - 1 as number from public.merchants) d
-     where d.id = m.id`,
-    [cells],
+  const { rows } = await client.query<{ id: string }>(
+    'select id from public.merchants order by id',
   );
+  const dealt = [rows.map(({ id }) => id), rows.map((_, index) => cells[index % cells.length])];
+  const each = 'unnest($1::text[], $2::text[]) as d (id, cell)';
+  await client.query(
+    `update public.merchants m set cell = d.cell from ${each} where d.id = m.id`,
+    dealt,
+  );
+  // Of this session alone: on Citus what is dealt out is joined to nothing on other servers.
+  await client.query('create temporary table homes (whose text primary key, home text)');
+  await client.query(`insert into homes select * from ${each}`, dealt);
 }
 
 /** Rows of which one cell of the backup holds all, each into the cell of its merchant. */
@@ -297,8 +310,7 @@ async function deal(
         client.query(
           `insert into ${tableName({ ...table, cell })} (${columns})
            select ${columns} from dealt d
-           left join (select id as whose, cell as home from public.merchants) m
-             on m.whose = d.merchant_id
+           left join homes m on m.whose = d.merchant_id
            where coalesce(m.home, $2) = $1`,
           [cell, only],
         ),

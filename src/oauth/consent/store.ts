@@ -44,7 +44,7 @@ export function revokeConsent(id: string): Statement {
   return {
     name: 'revoke_consent',
     text: `
-      update credentials set revoked_at = coalesce(revoked_at, now())
+      update credentials set revoked_at = least(revoked_at, now())
       where id = $1 and approval_id is not null`,
     values: [lookupId(id)],
   };
@@ -160,7 +160,7 @@ export function insertConsent(consent: NewConsent): Statement {
         where a.merchant_id = $1 and a.application_id = $3 and a.approval_id is null
           and a.revoked_at is null
         for share of a
-        returning id)
+        returning 1)
       select expect_rows(count(*), 1) from given`,
     values: [merchant, id, lookupId(application), tokenHash, scopes, grant.all, grant.ids],
   };
