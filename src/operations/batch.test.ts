@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { served } from '../../test/kit/again.ts';
 import { type Answer, type Api, newKey } from '../../test/kit/api.ts';
 import { type Environment, startEnvironment, startNode } from '../../test/kit/environment.ts';
 
@@ -43,6 +44,12 @@ async function insist(by: Api, content: object): Promise<Answer> {
     const answer = await by.post(path, content, { key });
     if (answer.code !== 'operation_in_progress') return answer;
   }
+}
+
+/** Where only effects are judged: a busy machine may refuse one of hundreds at once. */
+function sure(by: Api, content: object): Promise<Answer> {
+  const key = newKey();
+  return served(() => by.post(path, content, { key }));
 }
 
 describe('a command that fails in a batch', () => {
@@ -130,7 +137,7 @@ describe('one level', () => {
     const both = [api, other.api.as(api.token)];
     const answers = await Promise.all(
       Array.from({ length: 400 }, (_, index) =>
-        insist(both[index % 2] ?? api, body(product, `${index + 1}`)),
+        sure(both[index % 2] ?? api, body(product, `${index + 1}`)),
       ),
     );
     expect(answers.map((answer) => answer.status)).toEqual(Array(400).fill(201));
@@ -162,10 +169,10 @@ describe('one level', () => {
       const both = [api, other.api.as(api.token)];
       const answers = await Promise.all(
         Array.from({ length: 10 }, (_, index) =>
-          both[index % 2]?.post(path, body(product, `${index + 1}`)),
+          sure(both[index % 2] ?? api, body(product, `${index + 1}`)),
         ),
       );
-      expect(answers.map((answer) => answer?.status)).toEqual(Array(10).fill(201));
+      expect(answers.map((answer) => answer.status)).toEqual(Array(10).fill(201));
     }
     const [deadlocks] = await service.db.sql(
       'select deadlocks from pg_stat_database where datname = current_database()',

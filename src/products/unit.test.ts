@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { served } from '../../test/kit/again.ts';
 import { type Api, newKey } from '../../test/kit/api.ts';
 import { type Environment, startEnvironment, startNode } from '../../test/kit/environment.ts';
 
@@ -20,15 +21,16 @@ afterAll(async () => {
   await service.stop();
 });
 
-const patch = (id: string, body: object, node = api) => node.patch(`/products/${id}`, body);
+const patch = (id: string, body: object, node = api) => {
+  const key = newKey();
+  return served(() => node.patch(`/products/${id}`, body, { key }));
+};
 
-const adjust = (product_id: string, target_quantity: string, node = api) =>
-  node.post('/inventory/adjustments', {
-    product_id,
-    location_id: location,
-    target_quantity,
-    reason: 'stock_count',
-  });
+const adjust = (product_id: string, target_quantity: string, node = api) => {
+  const key = newKey();
+  const body = { product_id, location_id: location, target_quantity, reason: 'stock_count' };
+  return served(() => node.post('/inventory/adjustments', body, { key }));
+};
 
 describe('the unit of a product', () => {
   test('can change until its first movement, and never after', async () => {

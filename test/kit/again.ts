@@ -1,6 +1,7 @@
-// Requests that tests send again because they were 503: a busy machine answers that to what would
-// wait too long. A service that answers it too easily would pass such tests, so a file of tests may
-// send only so many again. The end of a run says how many there were.
+// Requests that tests send again because they were 503 or 504: a busy machine answers that to what
+// would wait, or has waited, too long. A 504 may have been done: its key is sent again. A service
+// that answers it too easily would pass such tests, so a file of tests may send only so many again.
+// The end of a run says how many there were.
 
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
@@ -47,14 +48,16 @@ export async function asked<Sent>(
   }
 }
 
-/** Sends a request again while it is 503. */
+/** Sends a request again while it is 503 or 504. */
 export const served = (ask: () => Promise<Answer>): Promise<Answer> =>
-  asked(ask, ({ status, code }) => (status === 503 ? `503 ${code}` : undefined));
+  asked(ask, ({ status, code }) => (isBusy(status) ? `${status} ${code}` : undefined));
+
+const isBusy = (status: number) => status === 503 || status === 504;
 
 /** Ten times as many on a machine with more to do than a run of tests gives it. */
 function mostOf({ asked }: Count): number {
-  const isBusy = (loadavg()[0] ?? 0) > busyLoad * availableParallelism();
-  return (againMax + Math.floor(asked / askedForOne)) * (isBusy ? 10 : 1);
+  const isLoaded = (loadavg()[0] ?? 0) > busyLoad * availableParallelism();
+  return (againMax + Math.floor(asked / askedForOne)) * (isLoaded ? 10 : 1);
 }
 
 function tooOften(file: string, count: Count, most: number, why: string): string {
@@ -73,5 +76,6 @@ export function toldAgain(directory: string): string {
   if (!existsSync(list)) return '';
   const files = readFileSync(list, 'utf8').trim().split('\n');
   const each = [...new Set(files)].map((one) => `${one} ${files.filter((f) => f === one).length}`);
-  return `sent again because of 503, which a quiet machine does not need: ${each.join(', ')}\n`;
+  const why = 'because of 503 or 504, which a quiet machine does not need';
+  return `sent again ${why}: ${each.join(', ')}\n`;
 }
