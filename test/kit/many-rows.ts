@@ -46,6 +46,13 @@ const requestsPerMinute = 1_000_000;
 
 /** Merchants with a location and a credential each, and nothing else. */
 export async function createMerchants(owner: pg.Client, count: number): Promise<MerchantGroup> {
+  const group = newMerchants(count);
+  await addMerchants(owner, group);
+  return group;
+}
+
+/** Merchants to be, whom several databases may have. */
+export function newMerchants(count: number): MerchantGroup {
   const prefix = (kind: IdPrefix, places: number) => mintId(kind).slice(0, -places);
   const prefixes = {
     merchant: prefix('mer_', merchantDigits),
@@ -63,11 +70,14 @@ export async function createMerchants(owner: pg.Client, count: number): Promise<
       productPrefix,
     };
   });
+  const movementPrefix = `imv_${'0'.repeat(26 - movementDigits)}`;
+  return { merchants, prefixes, productPrefix, products: 0, movementPrefix, movements: 0 };
+}
+
+export async function addMerchants(owner: pg.Client, { merchants }: MerchantGroup): Promise<void> {
   await owner.query('begin');
   await createAccess(owner, merchants);
   await owner.query('commit');
-  const movementPrefix = `imv_${'0'.repeat(26 - movementDigits)}`;
-  return { merchants, prefixes, productPrefix, products: 0, movementPrefix, movements: 0 };
 }
 
 /** The only one of a group. */
