@@ -212,7 +212,8 @@ async function moveUnderLoad({ ownerUrl }: Place, till: Till, movements: number)
   const slowest = Math.max(...all.map(({ ms }) => ms));
   console.log(
     `a cell of ${movements} movements moved in ${seconds.toFixed(1)} s: of ${all.length} writes ` +
-      `${refusals(all)} not 201, the slowest ${slowest.toFixed(0)} ms, p99 ${p99(all).toFixed(0)} ms`,
+      `${refusals(all)} not 201, the slowest ${slowest.toFixed(0)} ms, ` +
+      `p99 ${p99(all).toFixed(0)} ms`,
   );
 }
 
@@ -237,8 +238,8 @@ async function killBeside(place: Place, cluster: string, till: Till, other: Till
   const others = await lost;
   const [was, is] = [p99(before), p99(during)];
   console.log(
-    `p99 of another cell before ${was.toFixed(1)} ms, while a worker is dead ${is.toFixed(1)} ms, ` +
-      `${(is / was).toFixed(2)} ×; ${refusals(during)} of ${during.length} not 201 ` +
+    `p99 of another cell before ${was.toFixed(1)} ms, while a worker is dead ` +
+      `${is.toFixed(1)} ms, ${(is / was).toFixed(2)} ×; ${refusals(during)} of ${during.length} not 201 ` +
       `(of the dead one's ${refusals(others)})`,
   );
 }
