@@ -1,4 +1,4 @@
-// A till for any runtime, which sdk/runtimes.test.ts starts on each one that is there: it writes
+// A till for any runtime, which sdk/runtimes.prove.ts starts on each one that is there: it writes
 // through a network that fails, stores sales in memory and in a file, follows the feed, verifies a
 // call of a webhook, and prints what came of it.
 

@@ -1,5 +1,5 @@
 // The client on each runtime that is there: this Node, and Deno and Bun when they are on the path
-// or DENO and BUN name them (`npx -p deno -p bun npx vitest run sdk` brings both). Elsewhere the
+// or DENO and BUN name them (the command in sdk/README.md brings both). Elsewhere the
 // tests of Deno and Bun are reported as skipped.
 
 import { accessSync, constants } from 'node:fs';
