@@ -6,6 +6,7 @@ import { inject } from 'vitest';
 import { pathOf } from '../../src/database/cells.ts';
 import { pathAtOwner } from '../../src/database/citus.ts';
 import { migrate } from '../../src/database/migrate.ts';
+import { ensureServiceRole } from '../../src/database/role.ts';
 import { homeCell, lookHome } from './cells.ts';
 import { clusterUrl, createOnCluster, dropOnCluster, isForCoordinator, ownerOf } from './citus.ts';
 import { makeCells, templateName, withDatabase } from './postgres.ts';
@@ -30,10 +31,21 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   // On a cluster a clone would be of the coordinator alone.
   const from = clusterUrl === undefined ? ` template ${templateName} strategy file_copy` : '';
   const db = await makeDatabase(from, lookHome);
-  // A clone has the schema but not the role's settings, which belong to a database.
+  if (clusterUrl === undefined) {
+    await setRole(db);
+    return db;
+  }
   await migrate({ owner: db.ownerUrl, service: db.serviceUrl });
-  if (clusterUrl !== undefined) await makeCells(db.ownerUrl);
+  await makeCells(db.ownerUrl);
   return db;
+}
+
+/** A clone has the schema and the rights. The role's settings belong to a database. */
+async function setRole({ ownerUrl, serviceUrl }: TestDatabase): Promise<void> {
+  const owner = new pg.Client({ connectionString: ownerUrl, options });
+  await owner.connect();
+  await ensureServiceRole(owner, serviceUrl, 'begin');
+  await owner.end();
 }
 
 /** As the operator makes one: without a schema. */

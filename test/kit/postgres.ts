@@ -92,12 +92,25 @@ async function givenServer(): Promise<TestServer | undefined> {
   return { ownerUrl, serviceUrl: service.toString(), stop: async () => undefined };
 }
 
+/**
+ * Of the server of a run, which is in memory and has a dozen databases for some seconds each.
+ * Statistics of a table that is new matter where it is large, and whoever fills one asks for them.
+ */
+const serverSettings = {
+  max_connections: '300',
+  // It begins a process in each database in this time: with the 5 s of a private server a tenth of
+  // all processor time of the tests went there.
+  autovacuum_naptime: '1min',
+  // Each new database is a checkpoint, and the first change of a page after it a compressed page.
+  wal_compression: 'off',
+};
+
 async function ownServer(): Promise<TestServer> {
   const directory = await mkdtemp(join(tmpdir(), 'tallybook-test-'));
   const server = await startPrivateServer({
     dataDirectory: directory,
     stopWithParent: true,
-    settings: { max_connections: '300' },
+    settings: serverSettings,
     log: () => undefined,
   });
   const { ownerUrl, serviceUrl } = server;
