@@ -164,7 +164,7 @@ const reasonOf = (signal: AbortSignal): Promise<unknown> =>
 test('writes happen once through cuts after every 64th byte, refusals and delays', {
   timeout,
 }, async () => {
-  const count = extent(200, 10_000);
+  const count = extent(100, 10_000);
   const location_id = await service.given.location(merchant);
   const products = await Promise.all([1, 2, 3, 4].map(() => service.given.product(merchant)));
   let faults = 0;

@@ -19,7 +19,7 @@ import {
   writes,
 } from './kit/cases.ts';
 import { examples } from './kit/examples.ts';
-import { extent, extentName, sampleOf, timeout } from './kit/extent.ts';
+import { extent, extentName, sampleOf, shareOf, timeout } from './kit/extent.ts';
 import { matrix, oauthPaths, pages } from './kit/matrix.ts';
 import { consolePaths, type Row, sessionPaths } from './kit/matrix-row.ts';
 import { createTestMerchant, type TestMerchant } from './kit/merchant.ts';
@@ -194,7 +194,7 @@ function holderOf(held: readonly string[]): Promise<Api> {
   return known;
 }
 
-describe.each(cases)('$name', (one) => {
+describe.each(shareOf(cases, 2, 0))(`$name (${extentName})`, (one) => {
   const { scope, shown } = rowOf(one);
   // Those that decide are tried in every run, and some of the others.
   const deciding = [scope ?? [], ...(shown?.withAny ?? [])].flat();
@@ -203,7 +203,7 @@ describe.each(cases)('$name', (one) => {
   const alone = [...deciding, ...sampleOf(others, 3)];
   const kindsOfIds = sampleOf(idPrefixes, 4);
 
-  test(`asks for its scope and no other (${extentName})`, async () => {
+  test('asks for its scope and no other', async () => {
     const { ok } = rowOf(one);
     const expected = (held: readonly string[]) => {
       if (scope !== null && !held.includes(scope)) return '403 insufficient_scope';
@@ -364,7 +364,9 @@ async function sendToBoth(one: Case, place: string): Promise<{ theirs: Answer; o
   return { theirs, ours: await send(one, shop, shop.api, ask(shop)) };
 }
 
-describe.each(collections.filter((one) => rowOf(one).showsGranted))('$name', (one) => {
+const showGranted = collections.filter((one) => rowOf(one).showsGranted);
+
+describe.each(shareOf(showGranted, 2, 0))(`$name (${extentName})`, (one) => {
   test('shows nothing more by a cursor from when a location was granted', async () => {
     const { id, token } = await service.given.credential(shop.merchant, {
       locations: shop.locations,
@@ -380,7 +382,7 @@ describe.each(collections.filter((one) => rowOf(one).showsGranted))('$name', (on
   });
 });
 
-describe.each(writes)('$name', (one) => {
+describe.each(shareOf(writes, 2, 0))(`$name (${extentName})`, (one) => {
   test('is replayed only to a credential that may still do it', async () => {
     const { id, token } = await service.given.credential(shop.merchant);
     const change = { key: newKey(), body: freshBody(one, shop) };

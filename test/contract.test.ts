@@ -11,6 +11,7 @@ import type { Api } from './kit/api.ts';
 import { cases, pathOf, send, withoutRequestId } from './kit/cases.ts';
 import { type Environment, startEnvironment } from './kit/environment.ts';
 import { examples } from './kit/examples.ts';
+import { extentName, shareOf } from './kit/extent.ts';
 import { createTestMerchant, type TestMerchant } from './kit/merchant.ts';
 
 let service: Environment;
@@ -45,7 +46,7 @@ test('an unknown path is 404 for anyone, before a credential is asked for', asyn
   }
 });
 
-describe.each(cases)('$name', (one) => {
+describe.each(shareOf(cases, 2, 0))(`$name (${extentName})`, (one) => {
   const { contract, method } = one;
   const ok = successStatus(contract);
 

@@ -6,6 +6,7 @@ import { mintId } from '../src/core/id.ts';
 import { type Answer, type Api, newKey } from './kit/api.ts';
 import { freshBody, pathOf, send, withoutRequestId, writes } from './kit/cases.ts';
 import { type Environment, startEnvironment } from './kit/environment.ts';
+import { extentName, shareOf } from './kit/extent.ts';
 import { createTestMerchant, type TestMerchant } from './kit/merchant.ts';
 import { exchange } from './kit/raw.ts';
 
@@ -46,7 +47,7 @@ const oneOfSeveral: Readonly<Record<string, readonly string[]>> = {
   'inventory.transfer': ['from_location_id'],
 };
 
-describe.each(writes)('$name', (one) => {
+describe.each(shareOf(writes, 2, 0))(`$name (${extentName})`, (one) => {
   const { contract, method } = one;
   const ok = successStatus(contract);
   const schema = contract.body as unknown as {

@@ -75,11 +75,11 @@ describe.each([
   ['write goes to the first one', writingIn('cell_1'), 500, 0],
   ['write goes to another one', writingIn('cell_3'), 500, 1],
   // What a path names is not found there.
-  ['statement goes to the first one', wholly('cell_1'), 400, 0],
-  ['statement goes to another one', wholly('cell_3'), 400, 1],
-] as const)(`where each %s (${extentName})`, (_, astray, least, half) => {
-  // Each goes to one of the two, the next one to the other: a proof sends all to both.
-  const tried = shareOf(writes, 2, half);
+  ['statement goes to the first one', wholly('cell_1'), 400, 2],
+  ['statement goes to another one', wholly('cell_3'), 400, 3],
+] as const)(`where each %s (${extentName})`, (_, astray, least, turn) => {
+  // Each goes one of the four ways, the next one another: a proof sends all of them all ways.
+  const tried = shareOf(writes, 4, turn);
 
   let node: Awaited<ReturnType<typeof startNode>>;
   let api: Api;

@@ -185,7 +185,7 @@ test('draining answers everybody who waits at once, and nobody waits any more', 
 });
 
 /** All are there before the first has waited for its 8 s, also on a busy machine. */
-const many = extent(200, 500);
+const many = extent(100, 500);
 
 test(`${many} who wait cost one look for 50 ms, and read no page in vain`, async () => {
   const tokens = await Promise.all(

@@ -10,7 +10,7 @@ import { extent, timeout } from '../../test/kit/extent.ts';
 import { limits } from '../core/limits.ts';
 import { journalEnds, lockJournals } from './store.ts';
 
-const writes = extent(2_000, 50_000);
+const writes = extent(1_000, 50_000);
 
 test(`${writes} writes under an open snapshot leave the journal's end as near`, {
   timeout,

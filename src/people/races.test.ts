@@ -27,7 +27,7 @@ async function shop(): Promise<readonly [Api, Api]> {
   return [service.api.as(token), node.api.as(token)];
 }
 
-const rounds = Array.from({ length: extent(25, 250) }, (_, n) => n);
+const rounds = Array.from({ length: extent(12, 250) }, (_, n) => n);
 
 /** A definite answer: what was not done is sent again with its key. */
 const done = (send: (key: string) => Promise<Answer>): Promise<Answer> => {

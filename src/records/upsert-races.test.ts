@@ -6,7 +6,7 @@ import { extent } from '../../test/kit/extent.ts';
 
 // Each round on two nodes. Which request comes first differs; what is right then does not.
 
-const rounds = extent(15, 200);
+const rounds = extent(8, 200);
 
 let service: Environment;
 let second: Awaited<ReturnType<typeof startNode>>;
@@ -149,7 +149,7 @@ describe('at one moment on two nodes', () => {
   });
 
   test('two programs with one list, in opposite orders, make each once, and end', async () => {
-    const ids = Array.from({ length: extent(300, 3_000) }, freshId);
+    const ids = Array.from({ length: extent(150, 3_000) }, freshId);
     const program = async (api: Api, list: readonly string[]) => {
       const queue = [...list];
       const statuses: (number | string)[] = [];

@@ -3,6 +3,7 @@ import type { Answer, Api } from '../../test/kit/api.ts';
 import { blocksOf, vacuum } from '../../test/kit/blocks.ts';
 import { withoutLimits } from '../../test/kit/database.ts';
 import { type Environment, startEnvironment } from '../../test/kit/environment.ts';
+import { extent } from '../../test/kit/extent.ts';
 import { addLedger } from '../../test/kit/ledger.ts';
 import { limits } from '../core/limits.ts';
 import type { GrantedLocationId, MerchantId } from '../core/principal.ts';
@@ -136,9 +137,11 @@ describe('a page of stock by quantity', () => {
 
   const product = (n: number) => `prod_${String(n).padStart(26, '0')}`;
 
-  test('costs as much in 20,000 products as in 1,000, by what has moved there', async () => {
+  const largest = extent(4_000, 20_000);
+
+  test(`costs as much in ${largest} products as in 1,000, by what has moved there`, async () => {
     const costs: number[][] = [];
-    for (const products of [1_000, 20_000]) {
+    for (const products of [1_000, largest]) {
       const shop = await newShop();
       const full = await service.given.location(shop.merchant);
       await addLedger(service.db, shop.owner, full, { levels: products, movements: 1 });

@@ -60,7 +60,7 @@ async function quantitiesOf(product: string): Promise<(string | undefined)[]> {
   );
 }
 
-const repetitions = Array.from({ length: extent(50, 1_000) }, (_, n) => n);
+const repetitions = Array.from({ length: extent(25, 1_000) }, (_, n) => n);
 
 /** So many at the same moment, each with a product of its own. */
 async function inParallel(run: (n: number) => Promise<void>): Promise<void> {

@@ -5,7 +5,7 @@
 
 import { served } from '../kit/again.ts';
 import { type Api, newKey } from '../kit/api.ts';
-import { seed } from '../kit/extent.ts';
+import { sampleOf, seed } from '../kit/extent.ts';
 import type { Given } from '../kit/given.ts';
 
 /** One logical write: whoever sends it, sends this. */
@@ -309,8 +309,11 @@ export const isSentWithCommit = (exchange: string): boolean =>
 
 const others = [upsertOfNew, upsertOfProduct, receipt, count, newToken, changeOfPerson];
 
-/** Four, and of those that are much like them another one each time: all take too long. */
+/**
+ * Four, in `npm test` two of these, and of those that are much like them another one each time:
+ * all take too long.
+ */
 export const kinds: readonly Kind[] = [
-  ...[adjustment, create, changeOfCustomer, changeOfProduct],
+  ...[adjustment, ...sampleOf([create, changeOfCustomer, changeOfProduct], 1)],
   ...others.filter((_, index) => index === seed % others.length),
 ];

@@ -61,7 +61,7 @@ export const ofBatches: Halts = (name) => !reads.has(name);
 export const ofFixedLocations: Halts = (name) => ofBatches(name) && name !== 'share_locations';
 
 /** Of each scenario `npm test` runs so many orders, and `npm run prove` all. */
-const ordersMax = extent(6, Number.POSITIVE_INFINITY);
+const ordersMax = extent(4, Number.POSITIVE_INFINITY);
 
 export interface Expected {
   /** How runs end, sorted. */

@@ -1,6 +1,6 @@
-// Sequences that are run each time, whatever is made up besides: those that showed a fault, in the
-// service or planted into it, as short as they were found to be. Number 8 is the first write after
-// those that each run begins with.
+// Sequences that are run whatever is made up besides, by `npm test` half of them: those that showed
+// a fault, in the service or planted into it, as short as they were found to be. Number 8 is the
+// first write after those that each run begins with.
 
 import type { JsonObject } from '../../src/contract/json.ts';
 import { defaults } from '../kit/bodies.ts';

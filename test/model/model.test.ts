@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { extent } from '../kit/extent.ts';
+import { extent, extentName, shareOf } from '../kit/extent.ts';
 import { kept } from './kept.ts';
 import { checkModel, type ModelRun, type OpenedService, openService, runCommands } from './run.ts';
 
 /** The same runs every time: `npm run model` makes new ones. */
 const usual: ModelRun = {
-  runs: extent(3, 40),
+  runs: extent(2, 40),
   minutes: 10,
   seed: 20_261_121,
   commands: 100,
@@ -42,7 +42,9 @@ const enough = 200;
 const furtherMost = 4;
 const missing = () => expected.filter((outcome) => !service.outcomes.has(outcome));
 
-test.each(kept)('$name', ({ commands }) => runCommands(service, commands));
+test.each(shareOf(kept, 2, 0))(`$name (${extentName})`, ({ commands }) =>
+  runCommands(service, commands),
+);
 
 function report(outcomes: ReadonlyMap<string, number>, runs: number): string {
   const lines = [...outcomes].sort(([a], [b]) => (a < b ? -1 : 1));

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newKey } from '../kit/api.ts';
 import { withoutLimits } from '../kit/database.ts';
 import { type Environment, startEnvironment } from '../kit/environment.ts';
+import { extentName, shareOf } from '../kit/extent.ts';
 import { createTestMerchant, type TestMerchant } from '../kit/merchant.ts';
 import { RawConnection } from '../kit/raw.ts';
 import { WorkCounter } from '../kit/work.ts';
@@ -43,8 +44,8 @@ describe('whatever arrives gets one answer with an ID, and a refusal has done no
     ['headers', headers],
     ['bodies', bodies],
     ['queries', queries],
-  ])('%s', (_, rows) => {
-    test.each(rows)('$name: $status', (row) => prove(row));
+  ])(`%s (${extentName})`, (_, rows) => {
+    test.each(shareOf(rows, 2, 0))('$name: $status', (row) => prove(row));
   });
 });
 
