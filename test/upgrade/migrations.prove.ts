@@ -92,7 +92,8 @@ describe.each([
 });
 
 // In a database of an operator's the named ones sort as it does by default, and start-up looks at
-// the version of that; the private server's default never changes (src/database/open.test.ts).
+// the version of that; the private server's default never changes
+// (src/database/open-directory.prove.ts).
 test('an index sorts bytes, but for external IDs', async () => {
   const found = await withClient(ownerOf(templates.at(-1) ?? ''), async (client) => {
     await client.query('set search_path = cell_1, public');
