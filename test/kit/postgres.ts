@@ -98,8 +98,8 @@ async function givenServer(): Promise<TestServer | undefined> {
  */
 const serverSettings = {
   max_connections: '300',
-  // It begins a process in each database in this time: with the 5 s of a private server a tenth of
-  // all processor time of the tests went there.
+  // It begins a process in each database in this time: with the 5 s of a private server that are
+  // two each second.
   autovacuum_naptime: '1min',
   // Each new database is a checkpoint, and the first change of a page after it a compressed page.
   wal_compression: 'off',
