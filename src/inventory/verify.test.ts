@@ -1,6 +1,7 @@
 // What `verify` guarantees: it sees nothing in a healthy ledger, whatever happens beside it, and it
 // names every kind of damage. Damage is planted by the owner, with the constraints switched off.
 
+import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { homeCell } from '../../test/kit/cells.ts';
 import { createTestDatabase, type TestDatabase } from '../../test/kit/database.ts';
@@ -358,8 +359,9 @@ describe(`damage (${extentName})`, () => {
   test('a ledger of a merchant that does not exist is named when all are looked at', async () => {
     const merchant = await givenMerchant();
     await givenLevel(merchant, ['5']);
-    await damage('delete from credentials where merchant_id = $1', [merchant]);
-    await damage('delete from merchants where id = $1', [merchant]);
+    const session = await db.globalSession();
+    await damage('delete from credentials where merchant_id = $1', [merchant], session);
+    await damage('delete from merchants where id = $1', [merchant], session);
     const { differences } = await verifyLedger(database);
     expect(differences).toContainEqual({
       kind: 'merchant_missing',
@@ -442,10 +444,11 @@ async function adjust(merchant: string, product: string, location: string, targe
   });
 }
 
-async function damage(sql: string, values: readonly unknown[]): Promise<void> {
-  const session = await db.session();
-  await session.query('set session_replication_role = replica');
+async function damage(sql: string, values: readonly unknown[], given?: pg.Client): Promise<void> {
+  const session = given ?? (await db.session());
+  await session.query('begin; set local session_replication_role = replica');
   const used = values.slice(0, Math.max(...[...sql.matchAll(/\$(\d)/g)].map(([, n]) => Number(n))));
   const { rowCount } = await session.query(sql, used);
   expect(rowCount).toBeGreaterThan(0);
+  await session.query('commit');
 }

@@ -45,7 +45,7 @@ test('requests for tokens that wait for a lock hold up no write', async () => {
     return response.status;
   };
   expect(await token()).toBe(200);
-  const session = await service.db.session();
+  const session = await service.db.globalSession();
   await session.query('begin');
   await session.query('select from credentials where application_id = $1 for update', [id]);
   const end = performance.now() + 3_000;

@@ -1,9 +1,10 @@
 // Tokens of programs, and what applications are allowed: who makes, changes and ends them.
 
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newKey } from '../../test/kit/api.ts';
 import { Applications } from '../../test/kit/applications.ts';
 import { AuditTrail } from '../../test/kit/audit.ts';
+import { waitsOf } from '../../test/kit/database.ts';
 import { type Environment, startEnvironment } from '../../test/kit/environment.ts';
 import { rotateToken } from '../access/operator/credentials.ts';
 
@@ -213,20 +214,14 @@ describe('a token', () => {
     ['is revoked', 'revoked_at = now()'],
   ])('is given no more by who %s at this moment', async (_, what) => {
     const { api, id, merchant } = await shop();
-    const session = await service.db.session();
+    const session = await service.db.globalSession();
     await session.query('begin');
     await session.query(`update credentials set ${what} where merchant_id = $1 and id = $2`, [
       merchant,
       id,
     ]);
     const asked = api.post('/tokens', { name: 'T', scopes: ['products.read'] });
-    await vi.waitFor(async () => {
-      const waiting = await service.db.sql(
-        `select from pg_stat_activity
-         where datname = current_database() and wait_event_type = 'Lock'`,
-      );
-      expect(waiting).toHaveLength(1);
-    });
+    await expect.poll(() => waitsOf(service.db)).toBeGreaterThan(0);
     await session.query('commit');
     expect((await asked).code).toBe('insufficient_scope');
     await session.end();

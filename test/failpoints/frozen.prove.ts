@@ -19,7 +19,10 @@ beforeAll(async () => {
   const ground = await openGround();
   await migrate({ owner: ground.ownerUrl, service: ground.serviceUrl });
   const session = async () => ground.client;
-  environment = await FaultEnvironment.start({ ...ground, session, drop: () => ground.close() });
+  environment = await FaultEnvironment.start({
+    ...{ ...ground, session, globalSession: session },
+    drop: () => ground.close(),
+  });
 });
 afterAll(async () => {
   for (const pid of frozen) resume(pid);

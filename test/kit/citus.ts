@@ -1,6 +1,7 @@
 // Databases on a Citus cluster, when TALLYBOOK_TEST_CITUS_URL names one: the URL of a superuser at
 // its coordinator. Its workers are those of that URL's database.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import {
   findPlacement,
@@ -24,6 +25,12 @@ type Server = Pick<ServerRow, 'host' | 'port'>;
 /** The coordinator first. */
 const serversOf = (cluster: string): Promise<Server[]> =>
   sqlAt<ServerRow>(cluster, listServers.text);
+
+/** A database at each server that has it. */
+export async function serverUrls(ownerUrl: string): Promise<string[]> {
+  if (clusterUrl === undefined) return [ownerUrl];
+  return (await serversOf(ownerUrl)).map((server) => urlAt(ownerUrl, server));
+}
 
 /** A database on all servers, which know each other. */
 export async function createOnCluster(cluster: string, name: string): Promise<void> {
@@ -61,10 +68,38 @@ export async function placesOf(
   return { here, there };
 }
 
+/**
+ * @throws Error when what every server has is not the same on all: a statement that changes it runs
+ * on each.
+ */
 export async function dropOnCluster(cluster: string, name: string): Promise<void> {
+  await withClient(inDatabase(cluster, name), requireSame);
   const servers = await serversOf(cluster);
   const urls = servers.map((server) => urlAt(cluster, server));
   await Promise.all(urls.map((url) => sqlAt(url, `drop database ${name} with (force)`)));
+}
+
+async function requireSame(client: pg.Client): Promise<void> {
+  const { rows: tables } = await client.query<{ name: string; part: string }>(
+    `select p.logicalrelid::text as name, shard_name(p.logicalrelid, h.shardid) as part
+     from pg_dist_partition p join pg_dist_shard h on h.logicalrelid = p.logicalrelid
+     where p.repmodel = 't'`,
+  );
+  for (const { name, part } of tables) {
+    const rowsOf = `select string_agg(t::text, ' ' order by t::text) from ${part} t`;
+    // What was prepared when a server was killed is committed some seconds later.
+    const isSame = async () => {
+      const { rows } = await client.query<{ result: string }>(
+        'select result from run_command_on_all_nodes($1)',
+        [rowsOf],
+      );
+      return new Set(rows.map(({ result }) => result)).size === 1;
+    };
+    for (let tries = 0; !(await isSame()); tries += 1) {
+      if (tries === 20) throw new Error(`the servers have not the same ${name}`);
+      await sleep(500);
+    }
+  }
 }
 
 /** A database at the server that a cell is on; undefined before there is the cell. */

@@ -8,8 +8,16 @@ import { pathAtOwner } from '../../src/database/citus.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { ensureServiceRole } from '../../src/database/role.ts';
 import { homeCell, lookHome } from './cells.ts';
-import { clusterUrl, createOnCluster, dropOnCluster, isForCoordinator, ownerOf } from './citus.ts';
+import {
+  clusterUrl,
+  createOnCluster,
+  dropOnCluster,
+  isForCoordinator,
+  ownerOf,
+  serverUrls,
+} from './citus.ts';
 import { makeCells, templateName, withDatabase } from './postgres.ts';
+import { sqlAt } from './sql.ts';
 
 export interface TestDatabase {
   readonly ownerUrl: string;
@@ -24,6 +32,8 @@ export interface TestDatabase {
   ): Promise<Row[]>;
   /** A connection of its own, for holding locks, to where a cell is: the home cell. End it. */
   session(cell?: string): Promise<pg.Client>;
+  /** The same to the global tables. On a cluster they are changed at the coordinator. */
+  globalSession(): Promise<pg.Client>;
   drop(): Promise<void>;
 }
 
@@ -71,6 +81,13 @@ async function makeDatabase(
   const placeOf = placesOf(ownerUrl);
   let home: pg.Pool | undefined;
   const sessions: pg.Client[] = [];
+  const sessionAt = async (connectionString: string, path = ''): Promise<pg.Client> => {
+    const client = new pg.Client({ connectionString, options: options + path });
+    client.on('error', () => undefined);
+    await client.connect();
+    sessions.push(client);
+    return client;
+  };
   return {
     ownerUrl,
     serviceUrl,
@@ -87,18 +104,13 @@ async function makeDatabase(
     },
     async session(cell = homeCell) {
       const place = await placeOf(cell);
-      const path = place === undefined ? '' : pathTo(pathAtOwner(cell));
-      const client = new pg.Client({
-        connectionString: place ?? ownerUrl,
-        options: options + path,
-      });
-      client.on('error', () => undefined);
-      await client.connect();
-      sessions.push(client);
+      if (place === undefined) return sessionAt(ownerUrl);
+      const client = await sessionAt(place, pathTo(pathAtOwner(cell)));
       // Not every test has written by the service before.
-      if (place !== undefined) await client.query('select show_cell($1)', [cell]);
+      await client.query('select show_cell($1)', [cell]);
       return client;
     },
+    globalSession: () => sessionAt(ownerUrl, clusterUrl === undefined ? '' : passingOn),
     async drop() {
       await Promise.all(sessions.map((session) => session.end()));
       await pool.end();
@@ -130,7 +142,29 @@ function placesOf(ownerUrl: string): (cell: string) => Promise<string | undefine
   };
 }
 
+/** What is set in a transaction is set for it on all servers. */
+const passingOn = ' -c citus.propagate_set_commands=local';
+
 const pathTo = (path: string) => ` -c search_path=${path.replaceAll(' ', '')}`;
+
+/** Makes something on each server by itself: no other is told of it. */
+export async function makeEverywhere({ ownerUrl }: TestDatabase, text: string): Promise<void> {
+  const alone = ' -c citus.enable_ddl_propagation=off';
+  for (const connectionString of await serverUrls(ownerUrl)) {
+    await sqlAt({ connectionString, options: options + alone }, text);
+  }
+}
+
+/** How many sessions wait for a lock, on whichever server. */
+export async function waitsOf(db: TestDatabase): Promise<number> {
+  const waiting = `select count(*)::int as count from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`;
+  const everywhere = `select sum(result::int)::int as count
+    from run_command_on_all_nodes($$${waiting}$$)`;
+  const text = clusterUrl === undefined ? waiting : everywhere;
+  const [row] = await db.sql<{ count: number }>(text);
+  return row?.count ?? 0;
+}
 
 /** Merchants and credentials that are created from now on have no rate limits. */
 export async function withoutLimits(db: TestDatabase): Promise<void> {

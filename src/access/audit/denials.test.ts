@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Api, newKey } from '../../../test/kit/api.ts';
 import { AuditTrail } from '../../../test/kit/audit.ts';
 import { conforms } from '../../../test/kit/conformance.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/kit/database.ts';
+import { createTestDatabase, type TestDatabase, waitsOf } from '../../../test/kit/database.ts';
 import { testSecret } from '../../../test/kit/environment.ts';
 import { Given } from '../../../test/kit/given.ts';
 import { readConfig } from '../../config.ts';
@@ -172,7 +172,7 @@ test('no line holds a token, a key, a body, an ID of a path or what a header cla
 
 test('no request waits for its line, and none is lost while the chain is locked', async () => {
   const before = sum(await denials());
-  const session = await db.session();
+  const session = await db.globalSession();
   await session.query('begin');
   await session.query('select from audit_head for update');
   for (let n = 0; n < 30; n += 1) {
@@ -180,9 +180,7 @@ test('no request waits for its line, and none is lost while the chain is locked'
     expect((await api.get('/products', { token: mintToken('pat') })).status).toBe(401);
     expect(performance.now() - startedAt).toBeLessThan(limits.lockTimeout / 2);
   }
-  const waiting = `select from pg_stat_activity where datname = current_database()
-    and wait_event_type = 'Lock' and query ~ 'append_audit'`;
-  await expect.poll(() => db.sql(waiting)).toHaveLength(1);
+  await expect.poll(() => waitsOf(db)).toBe(1);
   await session.query('rollback');
   await expect.poll(async () => sum(await denials())).toBe(before + 30);
 });

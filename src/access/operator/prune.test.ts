@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Applications } from '../../../test/kit/applications.ts';
 import { homeCell } from '../../../test/kit/cells.ts';
-import { createTestDatabase, type TestDatabase } from '../../../test/kit/database.ts';
+import { createTestDatabase, type TestDatabase, waitsOf } from '../../../test/kit/database.ts';
 import { Given } from '../../../test/kit/given.ts';
 import { connectDatabase, type Database } from '../../database/connect.ts';
 import { Authenticator } from '../authenticator.ts';
@@ -113,12 +113,11 @@ describe('pruning', () => {
 
   test('spares a credential that is used while it is being pruned', async () => {
     const id = await oldCredential('3 years', '2 years');
-    const session = await db.session();
+    const session = await db.globalSession();
     await session.query('begin');
     await session.query('update credentials set last_used_at = now() where id = $1', [id]);
     const pruning = prune(database);
-    const waiting = () => db.sql('select 1 from pg_locks where not granted');
-    await expect.poll(async () => (await waiting()).length).toBeGreaterThan(0);
+    await expect.poll(() => waitsOf(db)).toBeGreaterThan(0);
     await session.query('commit');
     expect((await pruning).revoked).toEqual([]);
     expect(await linesOf(id)).toEqual([]);
