@@ -1,8 +1,8 @@
-import { withoutLimits } from '../../test/kit/database.ts';
 // When a credential was last used: known within a second or so, written once in a quarter of an
 // hour however much it is used, and never a reason for a request to wait.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { makeEverywhere, withoutLimits } from '../../test/kit/database.ts';
 import { type Environment, startEnvironment, startNode } from '../../test/kit/environment.ts';
 import type { GivenCredential } from '../../test/kit/given.ts';
 import { mintId } from '../core/id.ts';
@@ -22,7 +22,8 @@ beforeAll(async () => {
   operator = connectDatabase({ url: service.db.serviceUrl, writers: 1 });
   await withoutLimits(service.db);
   // Counts what is written, by whichever node.
-  await service.db.sql('create table public.uses (credential_id text, at timestamptz)');
+  const table = 'create table public.uses (credential_id text, at timestamptz)';
+  await makeEverywhere(service.db, table);
   await service.db.sql(`
     create function count_use() returns trigger language plpgsql security definer as $$
     begin

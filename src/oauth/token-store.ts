@@ -71,14 +71,14 @@ export function insertAccessToken(
   return {
     name: 'insert_access_token',
     text: `
-      insert into credential_tokens (token_hash, merchant_id, credential_id, last_four, scopes,
-        created_at, expires_at)
+      insert into credential_tokens as added (token_hash, merchant_id, credential_id, last_four,
+        scopes, created_at, expires_at)
       select $3, c.merchant_id, c.id, $4, $5, statement_timestamp(),
         statement_timestamp() + make_interval(secs => $6)
       from credentials c
       where c.application_id = $1 and c.id = $2 and c.revoked_at is null
       for share
-      returning merchant_id`,
+      returning added.merchant_id`,
     values: [
       lookupId(application),
       lookupId(credential),

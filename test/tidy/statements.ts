@@ -161,6 +161,7 @@ const merchants: Rule = {
       select a.merchant_id, a.id from json_to_recordset($1) as a (b text))\`);`),
     orders(`const a = (b) => 'select b from orders';\nf(\`\${a(1)} where merchant_id = $1\`);`),
     orders("f('insert into orders (merchant_id, id) values ($1, $2)');"),
+    orders("f('insert into orders as added (merchant_id, id) values ($1, $2)');"),
     orders("f('select o.id from orders o join a using (merchant_id, id)');"),
     orders("f('select id from merchants where id = $1');"),
   ],
@@ -175,7 +176,7 @@ function isBound(text: string): boolean {
   const isOfRecords = /recordset\([^()]*\$1\)/.test(text);
   return [
     ...(isOfRecords ? ofRecords : [/\bmerchant_id\s*=\s*\$\d/]),
-    /\binsert\s+into\s+\w+\s*\([^)]*\bmerchant_id\b/,
+    /\binsert\s+into\s+\w+(?:\s+as\s+\w+)?\s*\([^)]*\bmerchant_id\b/,
     /\busing\s*\([^)]*\bmerchant_id\b/,
   ].some((binding) => binding.test(text));
 }

@@ -36,12 +36,12 @@ export function insertSecret(application: string, secret: KeptToken): Statement<
   return {
     name: 'insert_secret',
     text: `
-      insert into application_secrets (secret_hash, application_id, last_four, created_at,
+      insert into application_secrets as added (secret_hash, application_id, last_four, created_at,
         expires_at)
       select $2, a.id, $3, statement_timestamp(), 'infinity'
       from applications a where a.id = $1 and a.disabled_at is null and a.jwks is null
       for no key update
-      returning application_id as id`,
+      returning added.application_id as id`,
     values: [lookupId(application), secret.tokenHash, secret.lastFour],
   };
 }
@@ -206,8 +206,8 @@ export function upsertApproval(
   return {
     name: 'upsert_approval',
     text: `
-      insert into credentials (merchant_id, id, kind, name, application_id, scopes, all_locations,
-        location_ids, created_at)
+      insert into credentials as approved (merchant_id, id, kind, name, application_id, scopes,
+        all_locations, location_ids, created_at)
       select $1, $2, 'oauth_access_token', a.name, a.id, $4, $5, $6, now()
       from applications a where a.id = $3 and a.disabled_at is null
       on conflict (merchant_id, application_id)
@@ -215,9 +215,9 @@ export function upsertApproval(
         do update set scopes = excluded.scopes, all_locations = excluded.all_locations,
           location_ids = excluded.location_ids, revoked_at = null,
           -- It begins anew: what was unused before is not held against it.
-          last_used_at = case when credentials.revoked_at is null then credentials.last_used_at
+          last_used_at = case when approved.revoked_at is null then approved.last_used_at
             else excluded.created_at end
-      returning id`,
+      returning approved.id`,
     values: [
       merchant,
       id,
