@@ -5,6 +5,7 @@
 import {
   begin,
   commit,
+  DatabaseFailure,
   type Reader,
   requireCommitted,
   type Statement,
@@ -42,8 +43,30 @@ export async function recordAction(writer: Writer, entry: AuditEntry): Promise<v
   await transact(writer, entry, []);
 }
 
-/** Commits statements without a line, for what no operator does. */
+/**
+ * Commits statements without a line, for what no operator does. After a deadlock nothing has
+ * happened, and they are sent again: on a cluster whoever changes a table that every server has
+ * locks all of it, so transactions meet that change different rows.
+ */
 export async function commitAll(
+  writer: Writer,
+  statements: readonly Statement[],
+): Promise<(readonly unknown[])[]> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await commitOnce(writer, statements);
+    } catch (error) {
+      if (tries === triesMax || !isDeadlock(error)) throw error;
+    }
+  }
+}
+
+const triesMax = 3;
+
+const isDeadlock = (error: unknown) =>
+  error instanceof DatabaseFailure && error.sqlstate === '40P01';
+
+async function commitOnce(
   writer: Writer,
   statements: readonly Statement[],
 ): Promise<(readonly unknown[])[]> {
