@@ -3,8 +3,9 @@
 // migrations begins with, and where the servers and the cells are.
 
 import type pg from 'pg';
+import { limits } from '../core/limits.ts';
 import { DatabaseFailure, type Statement } from '../core/statement.ts';
-import { type Entrance, findCells, pathOf } from './cells.ts';
+import { atHome, type Entrance, findCells, pathOf } from './cells.ts';
 
 /**
  * Tables that every server has whole. The data of cells refers to them, or callers are known by
@@ -105,6 +106,12 @@ export const atOwner: Entrance = {
   holding: (cell) => [`select hold_cell('${cell}')`],
 };
 
+/** What a transaction has reached on other servers waits with it. */
+export const atCoordinator: Entrance = {
+  ...atHome,
+  holding: () => ['select let_others_wait()'],
+};
+
 /** serialization_failure: what was sent has not happened, and is tried again. */
 const hasLeftCode = '40001';
 
@@ -153,6 +160,17 @@ const functionsOfOwners = `
       raise exception 'the cell is on another server' using errcode = '${hasLeftCode}';
     end if;
     return true;
+  end $$;
+
+  -- While a transaction waits for a lock at one server it is idle at the others, for longer than
+  -- the service may leave one idle. What is set here goes to those. Sent behind BEGIN in one
+  -- message, all of that message would go there.
+  create or replace function public.let_others_wait() returns void language plpgsql as $$
+  begin
+    set local citus.propagate_set_commands = 'local';
+    set local idle_in_transaction_session_timeout = '${limits.requestDeadline}ms';
+    set local citus.propagate_set_commands = 'none';
+    set local idle_in_transaction_session_timeout = '${limits.idleInTransactionTimeout}ms';
   end $$;
 
   create or replace function public.hold_cell(cell text) returns boolean security definer

@@ -5,7 +5,7 @@ import { firstCell } from '../core/cells.ts';
 import { limits } from '../core/limits.ts';
 import type { Reader, Writer } from '../core/statement.ts';
 import { atHome, listCells } from './cells.ts';
-import { atOwner } from './citus.ts';
+import { atCoordinator, atOwner } from './citus.ts';
 import { Owners } from './owners.ts';
 import { type Pooling, Sharing } from './pooler.ts';
 import {
@@ -52,13 +52,16 @@ export interface ConnectOptions extends PoolsOptions {
 
 export function connectDatabase(options: ConnectOptions): Database {
   const sharing = new Sharing(options.onNotice ?? (() => undefined));
-  const home = new ServerConnections(options, sharing, atHome);
+  let isSpread = false;
+  const home = new ServerConnections(options, sharing, {
+    ...atHome,
+    holding: (cell) => (isSpread ? atCoordinator : atHome).holding(cell),
+  });
   const owners = new Owners(
     home,
     options.url,
     (url) => new ServerConnections({ ...options, url }, sharing, atOwner),
   );
-  let isSpread = false;
   const common: Omit<
     Database,
     keyof CellConnections | 'leases' | 'globalWriter' | 'spanningWriter' | 'inCell'

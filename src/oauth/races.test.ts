@@ -4,9 +4,10 @@
 import * as client from 'openid-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ask, ConsentEnvironment, scopes } from '../../test/kit/consent-environment.ts';
+import { waitsOf } from '../../test/kit/database.ts';
+import { connect } from '../../test/kit/environment.ts';
 import { authorizationRequest, type Browser } from '../../test/kit/oauth.ts';
 import { approve, revokeAt } from '../access/operator/applications.ts';
-import { connectDatabase } from '../database/connect.ts';
 
 let scene: ConsentEnvironment;
 
@@ -43,21 +44,11 @@ test('approving beside revoking brings no token back', async () => {
   const made = await scene.application();
   const { access_token: token } = await client.clientCredentialsGrant(made.config);
   const { db } = scene.service;
-  const holder = await db.session();
+  const holder = await db.globalSession();
   await holder.query('begin');
   await holder.query('select from audit_head for update');
-  const connect = () => connectDatabase({ url: db.serviceUrl, writers: 1 });
-  const [one, other] = [connect(), connect()];
-  const waiting = async (count: number) =>
-    expect
-      .poll(async () => {
-        const rows = await db.sql(
-          `select from pg_stat_activity
-           where datname = current_database() and wait_event_type = 'Lock'`,
-        );
-        return rows.length;
-      })
-      .toBe(count);
+  const [one, other] = [connect(db.serviceUrl, 1), connect(db.serviceUrl, 1)];
+  const waiting = (count: number) => expect.poll(() => waitsOf(db)).toBe(count);
   // It has revoked, and waits to say so; then the other approves.
   const revoking = revokeAt(one, made.id, scene.merchant);
   await waiting(1);

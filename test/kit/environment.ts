@@ -59,6 +59,14 @@ export async function startEnvironment(options: EnvironmentOptions = {}): Promis
 /** Receivers of webhooks that listen in the process of a test. */
 const { webhookAllow } = readConfig({}, { TALLYBOOK_WEBHOOK_ALLOW: '127.0.0.1' });
 
+/** As a program of ours connects, which has looked what the database is. */
+export function connect(serviceUrl: string, writers: number): Database {
+  const database = connectDatabase({ url: serviceUrl, writers });
+  // Behind a proxy all goes to one server, which passes on what it has not got.
+  if (isOnCluster(serviceUrl)) database.setSpread();
+  return database;
+}
+
 /** One more node on a database that is there already; of another version, with other endpoints. */
 export async function startNode(
   serviceUrl: string,
@@ -68,10 +76,7 @@ export async function startNode(
   pages: readonly Site[] = [],
   backups: NonNullable<ServiceOptions['backups']> = () => undefined,
 ) {
-  const connected = connectDatabase({ url: serviceUrl, writers: limits.writeWorkers });
-  // Behind a proxy all goes to one server, which passes on what it has not got.
-  if (isOnCluster(serviceUrl)) connected.setSpread();
-  const database = watch(connected);
+  const database = watch(connect(serviceUrl, limits.writeWorkers));
   const service = createService({ database, secret, webhookAllow, backups });
   const records: RequestRecord[] = [];
   let origin = '';
