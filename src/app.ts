@@ -345,8 +345,9 @@ function deliveryOf(
   const { works, end } = cells.each((parts) => {
     const { reader, readerOf, writer } = parts.database.deliveries;
     const joint = new JointReads(readerOf);
-    const own = { reader, writer, readerOf: (merchant: string) => joint.readerOf(merchant) };
-    parts.delivery = new Delivery({ ...shared, ...own }, watcher);
+    const readers = { reader, readerOf: (merchant: string) => joint.readerOf(merchant) };
+    const servers = parts.database.eachServer;
+    parts.delivery = new Delivery({ ...shared, ...readers, writer, servers }, watcher);
     parts.delivery.start();
     return parts.delivery;
   });

@@ -9,9 +9,12 @@ import { addCells } from './kit/cells.ts';
 import { clusterUrl, placesOf } from './kit/citus.ts';
 import { ClusterServer } from './kit/citus-servers.ts';
 import { createTestDatabase, type TestDatabase, withoutLimits } from './kit/database.ts';
+import { Given } from './kit/given.ts';
 import { Load, openShop } from './kit/load.ts';
 import { type ServiceProcess, startProcess } from './kit/process.ts';
 import { verifyLedger } from './kit/program.ts';
+import { Receiver } from './kit/receiver.ts';
+import { Shop } from './kit/shop.ts';
 import { sqlAt } from './kit/sql.ts';
 
 const rounds = Number(process.env.TALLYBOOK_TEST_ROUNDS ?? 3);
@@ -26,7 +29,7 @@ beforeAll(async () => {
   db = await createTestDatabase();
   await withoutLimits(db);
   await addCells(db.ownerUrl, ['cell_2']);
-  node = await startProcess(db);
+  node = await startProcess(db, { TALLYBOOK_WEBHOOK_ALLOW: '127.0.0.1' });
 });
 afterAll(async () => {
   await node?.end();
@@ -95,6 +98,21 @@ test(`a cell moves ${rounds} times while it is used`, async () => {
   for (const { statuses } of [moved, quiet])
     expect([...statuses.keys()].sort()).toEqual([200, 201]);
 }, 3_600_000);
+
+test('webhooks go on where their cell has moved', async () => {
+  const receiver = await Receiver.listen();
+  const shop = await Shop.open({ db, api: node.api, given: new Given(db) });
+  const hook = await shop.hook(receiver);
+  const called = async () => {
+    const position = await shop.customer();
+    await receiver.until(({ calls }) => calls.some((one) => one.position === position), 60_000);
+  };
+  await called();
+  await moveOn();
+  await called();
+  expect(await shop.webhook(hook)).toMatchObject({ status: 'active' });
+  receiver.close();
+});
 
 test(`a worker is killed ${rounds} times, and only its cell waits`, async () => {
   await apart();

@@ -30,6 +30,8 @@ export interface Database extends CellConnections {
   inCell(cell: string): Database;
   /** For what every server of a cluster has, whichever of them answers. */
   readonly anywhere: Reader;
+  /** For what a server says of itself: the rows of each of a cluster, all of them or none. */
+  readonly eachServer: Reader;
   /** The names of all cells, in one order. */
   cells(): Promise<readonly string[]>;
   /** Whether cells are on several servers: what is about one goes to the server that owns it. */
@@ -72,6 +74,10 @@ export function connectDatabase(options: ConnectOptions): Database {
     },
     isSpread: () => isSpread,
     anywhere: owners.anywhere,
+    eachServer: {
+      query: (statement) =>
+        (isSpread ? owners.each : home.inCell(firstCell).reserve).query(statement),
+    },
     usage: () => owners.usage(),
     connectionsMax: (delivers) => {
       const { each, deliveries } = connectionsOf(options.reads ?? readConnections);

@@ -14,7 +14,16 @@ import {
   type Statement,
   type Writer,
 } from '../core/statement.ts';
-import { addressOf, findPlacement, hasLeft, type Placement, showCell, urlAt } from './citus.ts';
+import {
+  addressOf,
+  findPlacement,
+  hasLeft,
+  listServers,
+  type Placement,
+  type ServerRow,
+  showCell,
+  urlAt,
+} from './citus.ts';
 import type { CellConnections, ServerConnections } from './server-connections.ts';
 
 export class Owners {
@@ -62,6 +71,20 @@ export class Owners {
           }
         }
         throw reason;
+      },
+    };
+  }
+
+  /** For what a server says of itself: the rows of all, or none. */
+  get each(): Reader {
+    return {
+      query: async <Row>(statement: Statement<Row>): Promise<Row[]> => {
+        const reader = (server: ServerConnections) => server.inCell(firstCell).reserve;
+        const servers = (await reader(this.#home).query(listServers)).map((row) =>
+          this.#serverAt(row),
+        );
+        const rows = await Promise.all(servers.map((server) => reader(server).query(statement)));
+        return rows.flat();
       },
     };
   }
@@ -189,12 +212,12 @@ export class Owners {
     }
   }
 
-  #serverAt(placement: Placement): ServerConnections {
-    if (placement.is_coordinator) return this.#home;
-    const address = addressOf(placement);
+  #serverAt(place: Pick<ServerRow, 'host' | 'port' | 'is_coordinator'>): ServerConnections {
+    if (place.is_coordinator) return this.#home;
+    const address = addressOf(place);
     let server = this.#opened.get(address);
     if (server === undefined) {
-      server = this.#open(urlAt(this.#homeUrl, placement));
+      server = this.#open(urlAt(this.#homeUrl, place));
       this.#opened.set(address, server);
     }
     return server;

@@ -120,6 +120,24 @@ export function claim(holder: string, wanted: readonly WorkRow[]): Statement<Cla
   };
 }
 
+/** Their cell has moved to this server, and the next claim need not ask the others. */
+export function saveHere(moved: readonly ClaimRow[], server: string): Statement {
+  return {
+    name: 'save_webhooks_here',
+    text: `
+      with held as materialized (
+        select p.merchant_id, p.webhook_id from webhook_progress p
+        join json_to_recordset($1) as a (merchant_id text, id text)
+          on p.merchant_id = a.merchant_id and p.webhook_id = a.id
+        order by p.merchant_id, p.webhook_id
+        for no key update of p)
+      update webhook_progress p set saved_on = $2
+      from held h
+      where p.merchant_id = h.merchant_id and p.webhook_id = h.webhook_id`,
+    values: [JSON.stringify(moved.map(({ merchant_id, id }) => ({ merchant_id, id }))), server],
+  };
+}
+
 /** How far one has come, by whoever has it. */
 export interface Progress {
   readonly merchant_id: string;

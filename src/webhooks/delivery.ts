@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { commitAll } from '../access/transact.ts';
 import { limits } from '../core/limits.ts';
-import type { Statement, Writer } from '../core/statement.ts';
+import type { Reader, Statement, Writer } from '../core/statement.ts';
 import type { PauseReason } from './contract.ts';
 import { Checks, type CheckTools } from './delivery-check.ts';
 import type { Host } from './delivery-host.ts';
@@ -17,6 +17,8 @@ import * as store from './delivery-store.ts';
 
 export interface DeliveryTools extends CheckTools {
   readonly writer: Writer;
+  /** What each server of the database says of itself. */
+  readonly servers: Reader;
   /** Of all cells together. */
   readonly slots: Slots;
 }
@@ -206,7 +208,9 @@ export class Delivery {
       store.claim(this.#holder, wanted),
     ]);
     const [{ server = '' } = {}] = identity as { server?: string }[];
-    for (const row of claimed as store.ClaimRow[]) {
+    const rows = claimed as store.ClaimRow[];
+    const moved = await this.#movedHere(rows, server);
+    for (const row of rows) {
       const runner = new Runner(this.#host, row, last.get(keyOf(row)) ?? 0, sentAt);
       const earlier = this.#runners.get(row.merchant_id)?.get(row.id);
       if (earlier !== undefined) this.#drop(earlier);
@@ -214,9 +218,25 @@ export class Delivery {
       if (others === undefined) this.#runners.set(row.merchant_id, new Map([[row.id, runner]]));
       else others.set(row.id, runner);
       if (this.#isStopped) runner.end({ isLost: false });
-      else if (row.saved_on !== server) runner.pause('copied');
+      else if (row.saved_on !== server && !moved.includes(row)) runner.pause('copied');
       else runner.run();
     }
+  }
+
+  /**
+   * On a cluster a cell that has moved is no copy: it is on another server of the same database.
+   * @throws DatabaseFailure when a server does not say who it is: they are claimed again.
+   */
+  async #movedHere(
+    rows: readonly store.ClaimRow[],
+    server: string,
+  ): Promise<readonly store.ClaimRow[]> {
+    const foreign = rows.filter(({ saved_on }) => saved_on !== server);
+    if (foreign.length === 0) return [];
+    const servers = await this.#tools.servers.query(store.findIdentity);
+    const moved = foreign.filter((row) => servers.some((one) => one.server === row.saved_on));
+    if (moved.length > 0) await this.#commit([store.saveHere(moved, server)]);
+    return moved;
   }
 
   /** Saves what is new, has for longer what is busy, and gives up what is idle. */
