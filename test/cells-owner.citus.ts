@@ -120,6 +120,30 @@ test('a move waits for what is being written, and takes it along', async () => {
   expect(product.headers.get('etag')).toContain('42');
 });
 
+test('roles that moves of another database have left keep no cell from moving', async () => {
+  const [next] = await sqlAt<{ number: string }>(
+    db.ownerUrl,
+    'select last_value as number from pg_dist_operationid_seq',
+  );
+  // A role is the server's, and each database counts its moves by itself.
+  const names = [0, 1, 2, 3].map(
+    (more) => `citus_shard_move_subscription_role_10_${Number(next?.number) + more}`,
+  );
+  const roles = (verb: string) =>
+    withClient(at(other, db.ownerUrl), async (client) => {
+      await client.query('set citus.enable_ddl_propagation = off');
+      for (const name of names) await client.query(`${verb} role ${name}`);
+    });
+  await roles('create');
+  try {
+    await moveCell(db.ownerUrl, cell, addressOf(other), async () => undefined);
+  } finally {
+    await roles('drop');
+  }
+  const moved = await placesOf(db.ownerUrl, cell);
+  expect(addressOf(moved.here)).toBe(addressOf(other));
+});
+
 test('where a cell has left nothing is read or written, and the service goes on', async () => {
   await moveCell(db.ownerUrl, cell, addressOf(other), async () => undefined);
   // Citus drops some seconds later what is left of it.

@@ -61,8 +61,14 @@ export async function moveCell(
   }
 }
 
-/** Citus drops in a second what the last move left on a server, and takes nothing there before. */
-const leftOver = /leftover from the previous move could not be cleaned up/;
+/**
+ * What moves before this one have left on a server. Citus drops tables in a second, and takes
+ * nothing there before. The role of a move that was killed may have the name that this one chose,
+ * because roles are the server's and each database counts its moves by itself: the next try has
+ * another name.
+ */
+const leftOver =
+  /leftover from the previous move could not be cleaned|role "citus_shard_move_\w+" already exists/;
 const triesMax = 20;
 
 async function move(client: pg.Client, cell: string, { host, port }: ServerRow): Promise<void> {
