@@ -128,6 +128,10 @@ async function check(
     ...(await checkStock(environment.database)),
     ...checkAnswers(attempts, environment.operator.bans, environment.shop),
     checkLocationStatus(attempts, environment.shop.booth),
+    {
+      what: 'left behind by moves of cells',
+      faults: (await environment.cluster?.leftBehind()) ?? [],
+    },
     ...(await checkFeed(
       environment.database,
       attempts,

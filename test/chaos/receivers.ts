@@ -60,8 +60,10 @@ export class Receivers {
 
   /** Until all that has happened was delivered to the one that keeps its rights. */
   async settle(): Promise<void> {
-    const { merchant } = this.#environment.shop;
-    const [end] = await this.#environment.database.query<{ last: number }>(
+    const { database, shop } = this.#environment;
+    const { merchant, cell } = shop;
+    const [end] = await database.queryIn<{ last: number }>(
+      cell,
       'select max(position)::int as last from operations where merchant_id = $1',
       [merchant],
     );
@@ -74,7 +76,8 @@ export class Receivers {
     while (missing().length > 0 && now() < until) await sleep(100);
     const unsettled = missing();
     if (unsettled.length === 0) return;
-    const progress = await this.#environment.database.query<object>(
+    const progress = await database.queryIn<object>(
+      cell,
       'select * from webhook_progress where merchant_id = $1 and webhook_id = $2',
       [merchant, this.#hooks.get('steady')?.id],
     );

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { Outcome } from './chaos.ts';
 import { longRun, type Met, meanings } from './check/coverage.ts';
 import { isGood, missed, describe as words } from './report.ts';
-import { plain, refusalOf } from './settings.ts';
+import { plain, refusalOf, type Settings } from './settings.ts';
 
 const names = Object.keys(meanings) as (keyof Met)[];
 
@@ -29,14 +29,16 @@ test('a run that met everything and found nothing is good', () => {
 });
 
 test('a run is repeated with its settings', () => {
-  const settings = { workers: 2, cells: 3, pooler: true, failover: false };
+  const settings = { ...plain, workers: 2, cells: 3, pooler: true };
   const again = 'npm run chaos -- --seconds 45 --seed 1 --workers 2 --cells 3 --pooler\n';
   expect(words(outcome({ settings }), 'abc')).toContain(again);
 });
 
 test('a pooler before a server with a standby is refused with the reason', () => {
-  const both = { workers: 2, cells: 1, pooler: true, failover: true };
+  const both = { ...plain, pooler: true, failover: true };
   expect(refusalOf(both)).toMatch(/^--pooler and --failover do not combine: .* does not confirm/);
+  const pooled = { ...plain, pooler: true, citus: true };
+  expect(refusalOf(pooled)).toMatch(/^--citus combines with neither/);
   expect(refusalOf(plain)).toBeUndefined();
 });
 
@@ -47,13 +49,23 @@ test('a fault that never struck makes a run prove too little', () => {
   expect(words(idle, 'abc')).toContain('FAILED: proves too little, not met: disk full');
 });
 
+const onCluster: Settings = { ...plain, citus: true };
+
 test.each(names)('%s must have been met, and by a long run more than once', (name) => {
+  const settings = onCluster;
   const { met } = outcome();
-  expect(missed(outcome({ met: { ...met, [name]: 0 } }))).toHaveLength(1);
-  expect(missed(outcome({ seconds: longRun - 1 }))).toEqual([]);
-  expect(missed(outcome({ seconds: longRun }, 100))).toEqual([]);
-  const many = outcome({}, 100).met;
-  expect(missed(outcome({ seconds: longRun, met: { ...many, [name]: 9 } }))).toHaveLength(1);
+  expect(missed(outcome({ settings, met: { ...met, [name]: 0 } }))).toHaveLength(1);
+  expect(missed(outcome({ settings, seconds: longRun - 1 }))).toEqual([]);
+  expect(missed(outcome({ settings, seconds: longRun }, 100))).toEqual([]);
+  const many = { ...outcome({}, 100).met, [name]: 9 };
+  expect(missed(outcome({ settings, seconds: longRun, met: many }))).toHaveLength(1);
+});
+
+test('what only a cluster can meet is asked of no other run', () => {
+  const { met } = outcome();
+  const none = { ...met, servedWithoutCoordinator: 0, moveRepeated: 0 };
+  expect(missed(outcome({ met: none }))).toEqual([]);
+  expect(missed(outcome({ met: none, settings: onCluster }))).toHaveLength(2);
 });
 
 test('a finding makes a run bad', () => {

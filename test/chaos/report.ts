@@ -18,11 +18,12 @@ export function isGood(outcome: Outcome): boolean {
 }
 
 /** What the run should have met, and has not. */
-export function missed({ met, faults, seconds }: Outcome): string[] {
-  const rare = namesOf(met).filter((name) => met[name] < required(name, seconds));
+export function missed(outcome: Outcome): string[] {
+  const { met, faults } = outcome;
+  const rare = namesOf(met).filter((name) => met[name] < required(name, outcome));
   const idle = [...faults].filter(([, count]) => count === 0);
   return [
-    ...rare.map((name) => `${meanings[name]} (${required(name, seconds)} times)`),
+    ...rare.map((name) => `${meanings[name]} (${required(name, outcome)} times)`),
     ...idle.map(([name]) => name),
   ];
 }
@@ -37,7 +38,7 @@ export function repetition(
 }
 
 export function describe(outcome: Outcome, commit: string): string {
-  const { seconds, requests, keys, acknowledged, drainedMs, faults, registers } = outcome;
+  const { requests, keys, acknowledged, drainedMs, faults, registers } = outcome;
   const { recovery, met } = outcome;
   const kinds = [...faults].sort(([a], [b]) => a.localeCompare(b));
   const struck = kinds.reduce((sum, [, count]) => sum + count, 0);
@@ -46,9 +47,9 @@ export function describe(outcome: Outcome, commit: string): string {
     `${struck} faults:`,
     ...kinds.map(([name, count]) => `  ${name}: ${count}`),
     'met:',
-    ...namesOf(met).map(
-      (name) => `  ${meanings[name]}: ${met[name]} (at least ${required(name, seconds)})`,
-    ),
+    ...namesOf(met)
+      .filter((name) => required(name, outcome) > 0)
+      .map((name) => `  ${meanings[name]}: ${met[name]} (at least ${required(name, outcome)})`),
     recovered(recovery),
     `answered after mending within ${Math.round(drainedMs)} ms (at most ${livenessMs})`,
     `${registers.operations} operations on ${registers.count} levels and records judged`,

@@ -15,9 +15,11 @@ const usage = `Usage: npm run chaos -- [--seconds N] [--seed S] [settings]
 
 Settings; --workers and --cells combine with all others:
   --workers W  how many processes of each node serve, 1 to 8 (default 1)
-  --cells C    among how many cells merchants are dealt out, 1 to 8 (default 1)
+  --cells C    among how many cells merchants are dealt out, 1 to 8 (default 1, or 3 with --citus)
   --pooler     nodes reach the database through PgBouncer, which fails, too
   --failover   the database has a synchronous standby, which takes over again and again
+  --citus      cells are on the workers of the Citus cluster that TALLYBOOK_TEST_CITUS_URL names,
+               which are killed as its coordinator is, and move from one to the other
 `;
 
 function numberOf(name: string, text: string, least: number, most: number): number {
@@ -32,9 +34,10 @@ async function main(): Promise<void> {
       seconds: { type: 'string', default: '600' },
       seed: { type: 'string', default: String(randomInt(2 ** 32)) },
       workers: { type: 'string', default: '1' },
-      cells: { type: 'string', default: '1' },
+      cells: { type: 'string' },
       pooler: { type: 'boolean', default: false },
       failover: { type: 'boolean', default: false },
+      citus: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -45,9 +48,9 @@ async function main(): Promise<void> {
   const seconds = numberOf('seconds', values.seconds, 10, 86_400);
   const seed = numberOf('seed', values.seed, 0, 2 ** 32 - 1);
   const workers = numberOf('workers', values.workers, 1, 8);
-  const cells = numberOf('cells', values.cells, 1, 8);
-  const { pooler, failover } = values;
-  const settings: Settings = { workers, cells, pooler, failover };
+  const { pooler, failover, citus } = values;
+  const cells = numberOf('cells', values.cells ?? (citus ? '3' : '1'), 1, 8);
+  const settings: Settings = { workers, cells, pooler, failover, citus };
   const refusal = refusalOf(settings);
   if (refusal !== undefined) {
     process.stderr.write(`${refusal}\n`);

@@ -2,7 +2,7 @@
 // tests kill them and start them again.
 
 import { spawn } from 'node:child_process';
-import { readFileSync, readlinkSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { addressOf, listServers, type ServerRow, urlAt } from '../../src/database/citus.ts';
@@ -14,19 +14,27 @@ import { sqlAt } from './sql.ts';
 const ask = <Row extends pg.QueryResultRow>(url: string, text: string) =>
   sqlAt<Row>({ connectionString: url, connectionTimeoutMillis: 2_000 }, text);
 
+/** Of a server that was started with its output discarded or read by somebody. */
+export const nowhere = '/dev/null';
+
 export class ClusterServer {
   readonly address: string;
   readonly isCoordinator: boolean;
-  readonly #url: string;
+  /** As the role and in the database that the cluster was named by. */
+  readonly ownerUrl: string;
+  /** The file that its standard error goes to, as `pg_ctl -l` has it. */
+  readonly log: string;
   readonly #directory: string;
   readonly #program: string;
 
   private constructor(server: ServerRow, url: string, directory: string) {
     this.address = addressOf(server);
     this.isCoordinator = server.is_coordinator;
-    this.#url = url;
+    this.ownerUrl = url;
     this.#directory = directory;
-    this.#program = readlinkSync(`/proc/${this.#pid()}/exe`);
+    this.#program = readlinkSync(`/proc/${this.postmaster}/exe`);
+    const log = readlinkSync(`/proc/${this.postmaster}/fd/2`);
+    this.log = existsSync(log) ? log : nowhere;
   }
 
   /** The coordinator first. */
@@ -41,32 +49,43 @@ export class ClusterServer {
     );
   }
 
-  #pid(): number {
+  /** Its first process: of the last start, when it is down. */
+  get postmaster(): number {
     return Number(readFileSync(`${this.#directory}/postmaster.pid`, 'utf8').split('\n')[0]);
   }
 
   /** All its processes at once, as when its machine loses power. */
   async kill(): Promise<void> {
-    await killServer(this.#pid());
+    await killServer(this.postmaster);
   }
 
-  /** Unless it runs. */
+  /** Unless it runs. It writes on in the log that it had. */
   async start(): Promise<void> {
     const answers = () =>
-      ask(this.#url, 'select 1').then(
+      ask(this.ownerUrl, 'select 1').then(
         () => true,
         () => false,
       );
     if (await answers()) return;
     const account = chooseAccount(this.#directory);
+    const log = openSync(this.log, 'a');
     const child = spawn(this.#program, ['-D', this.#directory], {
       ...runAs(account),
-      ...{ cwd: '/', stdio: 'ignore', detached: true },
+      ...{ cwd: '/', stdio: ['ignore', log, log], detached: true },
     });
+    closeSync(log);
     child.unref();
     while (!(await answers())) {
       if (child.exitCode !== null) throw new Error(`PostgreSQL ended with ${child.exitCode}`);
-      await sleep(20);
+      await sleep(100);
     }
+  }
+
+  /** As an operator would, for an upgrade. */
+  async restart(): Promise<void> {
+    const { postmaster } = this;
+    process.kill(postmaster, 'SIGINT');
+    while (existsSync(`/proc/${postmaster}`)) await sleep(20);
+    await this.start();
   }
 }

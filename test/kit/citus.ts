@@ -18,7 +18,8 @@ export const clusterUrl = process.env.TALLYBOOK_TEST_CITUS_URL;
 export const isOnCluster = (url: string): boolean =>
   clusterUrl !== undefined && new URL(url).host === new URL(clusterUrl).host;
 
-const inDatabase = (url: string, name: string) => new URL(`/${name}`, url).href;
+/** The same role at the same server. */
+export const inDatabase = (url: string, name: string) => new URL(`/${name}`, url).href;
 
 type Server = Pick<ServerRow, 'host' | 'port'>;
 

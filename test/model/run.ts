@@ -14,6 +14,7 @@ import { DatabaseFailure } from '../../src/core/statement.ts';
 import { connectDatabase, type Database } from '../../src/database/connect.ts';
 import { verifyLedger } from '../../src/inventory/verify.ts';
 import { homeCell } from '../kit/cells.ts';
+import { isOnCluster } from '../kit/citus.ts';
 import { createTestDatabase, withoutLimits } from '../kit/database.ts';
 import { startNode, testSecret } from '../kit/environment.ts';
 import { Given } from '../kit/given.ts';
@@ -54,6 +55,7 @@ export async function openService(reach = (url: string) => url): Promise<OpenedS
   await withoutLimits(db);
   const given = new Given(db);
   const database = connectDatabase({ url: named(db.serviceUrl), writers: 1 });
+  if (isOnCluster(db.serviceUrl)) database.setSpread();
   const stalls = watchStalls();
   let severedAt = Number.NEGATIVE_INFINITY;
   let node = await startNode(reach(db.serviceUrl));

@@ -3,6 +3,7 @@
 
 import { expect, test } from 'vitest';
 import type { Attempt, Ban } from '../history.ts';
+import { plain } from '../settings.ts';
 import { checkAnswers } from './answers.ts';
 import { required, whatWasMet } from './coverage.ts';
 import { checkLocationStatus } from './location-status.ts';
@@ -224,7 +225,28 @@ test('what has not happened is not counted as met', () => {
   const noted = { events: [], refusedReads: 0, recoveries: 3 };
   const lock = whatWasMet([busy, atBooth(inactive)], noted);
   expect(lock).toMatchObject({ lockTimedOut: 1, databaseRecovered: 3, statusObeyed: 1 });
-  expect([required('killedInsideBatch', 45), required('killedInsideBatch', 600)]).toEqual([1, 50]);
+  const least = [45, 600].map((seconds) =>
+    required('killedInsideBatch', { seconds, settings: plain }),
+  );
+  expect(least).toEqual([1, 50]);
+});
+
+test('a write counts as done while a server was down when it began and ended within', () => {
+  const events = ['other worker down', 'other worker up', 'coordinator down'].map(
+    (what, index) => ({
+      ...{ at: 100 * (index + 1), what },
+    }),
+  );
+  const met = (members: Partial<Attempt>) => {
+    const write = { ...first(), start: 120, end: 180, ...members };
+    return whatWasMet([write], { events, refusedReads: 0, recoveries: 0 });
+  };
+  expect(met({}).servedBesideWorker).toBe(1);
+  expect(met({ start: 99 }).servedBesideWorker).toBe(0);
+  expect(met({ end: 201 }).servedBesideWorker).toBe(0);
+  expect(met({ credential: 'neighbour' }).servedBesideWorker).toBe(0);
+  // It was never up again.
+  expect(met({ start: 320, end: 380 }).servedWithoutCoordinator).toBe(0);
 });
 
 test('the time to the first write is taken from a database that answers, while it stays up', () => {

@@ -2,6 +2,7 @@
 // in a long run many times.
 
 import { type Attempt, type Event, isBound } from '../history.ts';
+import type { Settings } from '../settings.ts';
 import { byKey } from './registers.ts';
 
 export interface Met {
@@ -21,7 +22,17 @@ export interface Met {
   readonly upsertsRaced: number;
   readonly batchAgain: number;
   readonly revokedTried: number;
+  readonly servedBesideWorker: number;
+  readonly servedWithoutCoordinator: number;
+  readonly servedWhileMoving: number;
+  readonly moveRepeated: number;
 }
+
+/** What only a run on a cluster can meet. */
+const ofClusters: readonly (keyof Met)[] = [
+  ...(['servedBesideWorker', 'servedWithoutCoordinator'] as const),
+  ...(['servedWhileMoving', 'moveRepeated'] as const),
+];
 
 /** What is counted besides the history. */
 export interface Noted {
@@ -53,10 +64,22 @@ const often: Met = {
   upsertsRaced: 50,
   batchAgain: 20,
   revokedTried: 50,
+  servedBesideWorker: 50,
+  servedWithoutCoordinator: 50,
+  servedWhileMoving: 50,
+  moveRepeated: 10,
 };
 
-export function required(name: keyof Met, seconds: number): number {
+/** 0: a run with these settings cannot meet it. */
+export function required(name: keyof Met, { seconds, settings }: Asked): number {
+  if (ofClusters.includes(name) && !settings.citus) return 0;
   return seconds < longRun ? 1 : often[name];
+}
+
+/** What a run was asked for. */
+interface Asked {
+  readonly seconds: number;
+  readonly settings: Settings;
 }
 
 export const meanings: Readonly<Record<keyof Met, string>> = {
@@ -76,6 +99,10 @@ export const meanings: Readonly<Record<keyof Met, string>> = {
   upsertsRaced: 'two upserts of a new external ID raced',
   batchAgain: 'a batch was sent again after a fault',
   revokedTried: 'a token was tried after it was revoked',
+  servedBesideWorker: 'a write was done while the worker of other cells was down',
+  servedWithoutCoordinator: 'a write was done while the coordinator was down',
+  servedWhileMoving: 'a write was done while its cell moved',
+  moveRepeated: 'a move failed, and succeeded later',
 };
 
 export function whatWasMet(
@@ -84,6 +111,15 @@ export function whatWasMet(
 ): Met {
   const keys = [...byKey(attempts).values()];
   const count = (test: (own: readonly Attempt[]) => boolean) => keys.filter(test).length;
+  const servedWhile = (begins: string, ends: string) => {
+    const times = timesOf(events, begins, ends);
+    const isInside = ({ start, end }: Attempt) =>
+      times.some(({ from, until }) => start > from && end < until);
+    return count((own) => {
+      const owner = ownerOf(own);
+      return owner !== undefined && owner.credential !== 'neighbour' && isInside(owner);
+    });
+  };
   const restarts = events.filter(({ what }) => what === 'killed' || what === 'restarted');
   return {
     replyLostAfterCommit: count(isLostReply),
@@ -102,7 +138,17 @@ export function whatWasMet(
     upsertsRaced: racedUpserts(keys),
     batchAgain: count((own) => own.some(isBound) && own.some(isUnanswered)),
     revokedTried: attempts.filter(({ kind, status }) => kind === 'ended' && status === 401).length,
+    servedBesideWorker: servedWhile('other worker down', 'other worker up'),
+    servedWithoutCoordinator: servedWhile('coordinator down', 'coordinator up'),
+    servedWhileMoving: servedWhile('shop moving', 'shop moved'),
+    moveRepeated: events.filter(({ what }) => what === 'move repeated').length,
   };
+}
+
+function timesOf(events: readonly Event[], begins: string, ends: string) {
+  const atOf = (name: string) => events.filter(({ what }) => what === name).map(({ at }) => at);
+  const last = atOf(ends);
+  return atOf(begins).map((from, index) => ({ from, until: last[index] ?? from }));
 }
 
 const overlaps = (a: Attempt, b: Attempt) => a.start < b.end && b.start < a.end;

@@ -35,9 +35,11 @@ const resources = `
   union all select merchant_id, id, 'products.create', version, null from products
   union all select merchant_id, id, 'locations.create', version, null from locations
   -- Those that were there before are called so; every other has a name that somebody made up.
-  union all select merchant_id, id,
-    case when role is null then 'tokens.create' else 'people.invite' end, version, null
-    from credentials where not is_operator and name <> 'test'`;
+  -- Credentials of all cells are in one table, and a merchant's journal is in its cell.
+  union all select c.merchant_id, c.id,
+    case when c.role is null then 'tokens.create' else 'people.invite' end, c.version, null
+    from credentials c join journals j on j.merchant_id = c.merchant_id
+    where not c.is_operator and c.name <> 'test'`;
 
 /** What was done with people and tokens, as often as the audit trail says so. */
 const offTrail = `

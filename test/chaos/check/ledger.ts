@@ -5,7 +5,7 @@ import { connectDatabase } from '../../../src/database/connect.ts';
 import { verifyLedger } from '../../../src/inventory/verify.ts';
 import type { Finding } from './verdict.ts';
 
-/** The database that is checked: as its owner, and as the service. */
+/** The database that is checked: as the service, and as its owner, in each cell by itself. */
 export interface CheckedDatabase {
   readonly serviceUrl: string;
   query<Row extends Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { factsOf } from '../check/server-log.ts';
-import { ChaosDatabase } from './database.ts';
+import { ChaosDatabase, processesOf } from './database.ts';
 import { startLone } from './lone.ts';
 import { ToxicProxy } from './toxic-proxy.ts';
 
@@ -52,11 +52,12 @@ test('a killed server and a killed backend are crashes, a lost connection is non
   expect(await database.crashes(async () => undefined)).toBe(false);
   const client = await session();
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  const processes = () => database.servers.flatMap(processesOf);
   const terminate = 'select pg_terminate_backend($1)';
   expect(await database.crashes(() => database.query(terminate, [rows[0]?.pid]))).toBe(false);
   await database.ready();
   expect(database.facts().recoveries).toBe(before);
-  for (const victim of [() => database.postmaster, () => database.processes.at(-1)]) {
+  for (const victim of [() => processes()[0], () => processes().at(-1)]) {
     expect(await database.crashes(async () => process.kill(victim() ?? 0, 'SIGKILL'))).toBe(true);
     await database.ready();
   }

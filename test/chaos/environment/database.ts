@@ -1,11 +1,13 @@
 // The database of a run, and what a nemesis needs to reach the processes of its server: of the
-// primary, where there are two.
+// primary, where there is a standby, and of each of a cluster.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { NetConnectOpts } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { pathOf } from '../../../src/database/cells.ts';
+import { pathAtOwner } from '../../../src/database/citus.ts';
 import { migrate } from '../../../src/database/migrate.ts';
 import { addCells } from '../../kit/cells.ts';
 import { childrenOf } from '../../kit/usage.ts';
@@ -23,9 +25,6 @@ const busyBackends = `
 
 /** After a crash its connections end, sooner or later. */
 const crashShowsWithinMs = 2_000;
-
-/** A schema with views of what all cells have. */
-const allCells = 'all_cells';
 
 /** To a database, as both roles. */
 export interface Urls {
@@ -52,27 +51,45 @@ export function throughPort(text: string, port: number): string {
   return url.toString();
 }
 
+/** A server by itself. */
+export interface OneServer {
+  readonly ownerUrl: string;
+  /** Its first process. */
+  readonly postmaster: number;
+}
+
+/** What a server has logged since the run began. */
+export interface LogFile {
+  readonly path: string;
+  /** The byte that it begins at. */
+  readonly from: number;
+}
+
 /** What runs the database: the URLs lead to the server itself, whatever stands before it. */
 export interface ChaosServer extends Urls {
   /** What the service is to use. */
   readonly entry: Urls;
-  /** Its first process. */
-  readonly postmaster: number;
-  readonly disk: SmallDisk;
-  /** Folders of what the servers have logged. */
-  readonly logs: readonly string[];
+  /** That which commits; of a cluster all of them, its coordinator first. */
+  readonly servers: readonly OneServer[];
+  /** Where it lives, when that can be full. */
+  readonly disk: SmallDisk | undefined;
+  logs(): readonly LogFile[];
   /** What its supervisor said. */
   readonly said: readonly string[];
+  /** Of a cluster: the owner's URL of the server that has a cell. */
+  placeOf?(cell: string): Promise<string | undefined>;
   /** Whether nothing of it is missing. */
   isWhole(): Promise<boolean>;
+  /** As an operator would. Resolves before it is back. */
+  restart(): Promise<void>;
   /** Its disks go away whatever else cannot be ended. */
   stop(): Promise<void>;
 }
 
 export class ChaosDatabase {
   readonly #server: ChaosServer;
-  /** Kept open: who looks for a short moment cannot connect first. */
-  #observer: Promise<pg.Client> | undefined;
+  /** One at each server, kept open: who looks for a short moment cannot connect first. */
+  readonly #observers = new Map<number, Promise<pg.Client>>();
   /** By file: the server keeps only the last few of them. */
   readonly #log = new Map<string, LogFacts>();
 
@@ -90,7 +107,6 @@ export class ChaosDatabase {
     try {
       await migrate({ owner: server.ownerUrl, service: server.serviceUrl });
       await addCells(server.ownerUrl, names.slice(1));
-      await database.#joinCells();
     } catch (error) {
       await server.stop();
       throw error;
@@ -106,96 +122,88 @@ export class ChaosDatabase {
     return this.#server.serviceUrl;
   }
 
-  get disk(): SmallDisk {
+  get disk(): SmallDisk | undefined {
     return this.#server.disk;
   }
 
-  /**
-   * As the owner, on a connection of its own: the last one may have died with a server. One that
-   * is down is waited for.
-   */
-  query<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
-    return this.#query(`${allCells}, public`, text, values);
+  get servers(): readonly OneServer[] {
+    return this.#server.servers;
+  }
+
+  /** In each cell by itself, as the owner: whoever judges need not know where merchants are. */
+  async query<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]> {
+    const rows: Row[] = [];
+    for (const cell of this.cells) rows.push(...(await this.queryIn<Row>(cell, text, values)));
+    return rows;
   }
 
   /** About one cell. */
   queryIn<Row extends pg.QueryResultRow>(
     cell: string,
     text: string,
-    values: unknown[] = [],
+    values?: unknown[],
   ): Promise<Row[]> {
-    return this.#query(`${cell}, public`, text, values);
+    return this.#query(this.ownerUrl, [`set search_path = ${pathOf(cell)}`, text], values);
   }
 
+  /** About one cell, at the server that has it: on a cluster past Citus, as the service is. */
+  async queryAt<Row extends pg.QueryResultRow>(cell: string, text: string): Promise<Row[]> {
+    const place = await this.#server.placeOf?.(cell);
+    if (place === undefined) return this.queryIn(cell, text);
+    const path = `select show_cell('${cell}'); set search_path = ${pathAtOwner(cell)}`;
+    return this.#query(place, [path, text]);
+  }
+
+  /** At each server, about the server. */
+  async queryServers<Row extends pg.QueryResultRow>(text: string): Promise<Row[]> {
+    const all = this.servers.map(({ ownerUrl }) => this.#query<Row>(ownerUrl, ['', text]));
+    return (await Promise.all(all)).flat();
+  }
+
+  /**
+   * On a connection of its own: the last one may have died with a server. One that is down is
+   * waited for.
+   */
   async #query<Row extends pg.QueryResultRow>(
-    path: string,
-    text: string,
-    values: unknown[],
+    url: string,
+    [before, text]: readonly [string, string],
+    values: unknown[] = [],
   ): Promise<Row[]> {
-    const client = await this.#connect(backWithinMs);
+    const client = await connect(url, backWithinMs);
     try {
-      await client.query(`set search_path = ${path}`);
+      await client.query(before);
       return (await client.query<Row>(text, values)).rows;
     } finally {
       await client.end().catch(() => undefined);
     }
   }
 
-  /** As if the tables of all cells were one: whoever judges need not know where merchants are. */
-  async #joinCells(): Promise<void> {
-    const tables = await this.query<{ name: string }>(
-      `select quote_ident(relname) as name from pg_class
-       where relnamespace = 'cell_1'::regnamespace and relkind = 'r'`,
-    );
-    const views = tables.map(({ name }) => {
-      const parts = this.cells.map((cell) => `select * from ${cell}.${name}`);
-      return `create view ${allCells}.${name} as ${parts.join(' union all ')}`;
-    });
-    await this.query(
-      ['begin read write', `create schema ${allCells}`, ...views, 'commit'].join(';'),
-    );
-  }
-
-  async #connect(withinMs: number): Promise<pg.Client> {
-    const deadline = Date.now() + withinMs;
-    for (;;) {
-      const client = new pg.Client({
-        connectionString: this.ownerUrl,
-        connectionTimeoutMillis: 5_000,
-        options: '-c default_transaction_read_only=off',
-      });
-      client.on('error', () => undefined);
-      try {
-        await client.connect();
-        return client;
-      } catch (error) {
-        void client.end().catch(() => undefined);
-        if (Date.now() > deadline) throw error;
-        await sleep(50);
-      }
-    }
-  }
-
-  /** None while it is down: nobody waits for it here. */
+  /** None of a server that is down: nobody waits for it here. */
   async busyBackends(node: string): Promise<number[]> {
-    try {
-      this.#observer ??= this.#connect(0);
-      const observer = await this.#observer;
-      const { rows } = await observer.query<{ pid: number }>(busyBackends, [node]);
-      return rows.map(({ pid }) => pid);
-    } catch {
-      this.#observer = undefined;
-      return [];
-    }
+    const all = this.servers.map(async ({ ownerUrl }, index) => {
+      try {
+        const observer = this.#observers.get(index) ?? connect(ownerUrl, 0);
+        this.#observers.set(index, observer);
+        const { rows } = await (await observer).query<{ pid: number }>(busyBackends, [node]);
+        return rows.map(({ pid }) => pid);
+      } catch {
+        this.#observers.delete(index);
+        return [];
+      }
+    });
+    return (await Promise.all(all)).flat();
   }
 
-  /** @returns whether the server crashed during the work: all its connections ended. */
+  /** @returns whether a server crashed during the work: all its connections ended. */
   async crashes(work: () => Promise<unknown>): Promise<boolean> {
-    const client = await this.#connect(backWithinMs);
-    const gone = new Promise<boolean>((resolve) => client.once('end', () => resolve(true)));
+    const all = this.servers.map(({ ownerUrl }) => connect(ownerUrl, backWithinMs));
+    const clients = await Promise.all(all);
+    const gone = clients.map(
+      (client) => new Promise<boolean>((resolve) => client.once('end', () => resolve(true))),
+    );
     await work();
-    const isGone = await Promise.race([gone, sleep(crashShowsWithinMs, false)]);
-    if (!isGone) await client.end().catch(() => undefined);
+    const isGone = await Promise.race([...gone, sleep(crashShowsWithinMs, false)]);
+    await Promise.all(clients.map((client) => client.end().catch(() => undefined)));
     return isGone;
   }
 
@@ -210,27 +218,17 @@ export class ChaosDatabase {
   }
 
   #readLog(): void {
-    for (const file of this.#logFiles()) {
+    for (const file of this.#server.logs()) {
       try {
-        this.#log.set(file, factsOf(readFileSync(file, 'utf8')));
+        this.#log.set(file.path, factsOf(textOf(file)));
       } catch {
         // Removed meanwhile, for its age: it was read before.
       }
     }
   }
 
-  #logFiles(): string[] {
-    const folders = this.#server.logs.filter((folder) => existsSync(folder));
-    return folders.flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)));
-  }
-
-  get postmaster(): number {
-    return this.#server.postmaster;
-  }
-
-  /** The postmaster and all its children. */
-  get processes(): number[] {
-    return [this.postmaster, ...childrenOf(this.postmaster)];
+  restart(): Promise<void> {
+    return this.#server.restart();
   }
 
   /** Resolves when it answers. A connection to a server that is dying may be made, and then die. */
@@ -238,7 +236,7 @@ export class ChaosDatabase {
     const deadline = Date.now() + backWithinMs;
     for (;;) {
       try {
-        await this.query('select 1');
+        await this.queryServers('select 1');
         break;
       } catch (cause) {
         if (Date.now() > deadline) throw new Error(this.#absence(), { cause });
@@ -259,8 +257,9 @@ export class ChaosDatabase {
 
   /** Why it did not come back, as far as its supervisor and its own log know. */
   #absence(): string {
-    const newest = this.#logFiles().sort().at(-1);
-    const lines = newest === undefined ? [] : readFileSync(newest, 'utf8').trimEnd().split('\n');
+    const files = [...this.#server.logs()].sort((a, b) => (a.path < b.path ? -1 : 1));
+    const newest = files.at(-1);
+    const lines = newest === undefined ? [] : textOf(newest).trimEnd().split('\n');
     return [
       `the database was not back after ${backWithinMs} ms; its supervisor and its log said:`,
       ...this.#server.said.slice(-20),
@@ -269,7 +268,47 @@ export class ChaosDatabase {
   }
 
   async stop(): Promise<void> {
-    await this.#observer?.then((observer) => observer.end()).catch(() => undefined);
+    for (const observer of this.#observers.values()) {
+      await observer.then((client) => client.end()).catch(() => undefined);
+    }
     await this.#server.stop();
   }
+}
+
+async function connect(connectionString: string, withinMs: number): Promise<pg.Client> {
+  const deadline = Date.now() + withinMs;
+  for (;;) {
+    const client = new pg.Client({
+      connectionString,
+      connectionTimeoutMillis: 5_000,
+      options: '-c default_transaction_read_only=off',
+    });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      return client;
+    } catch (error) {
+      void client.end().catch(() => undefined);
+      if (Date.now() > deadline) throw error;
+      await sleep(50);
+    }
+  }
+}
+
+/** The first process of a server and all its children. */
+export function processesOf({ postmaster }: OneServer): number[] {
+  return [postmaster, ...childrenOf(postmaster)];
+}
+
+/** What is in the folders that a server logs to. */
+export function filesIn(folders: readonly string[]): LogFile[] {
+  return folders
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) =>
+      readdirSync(folder).map((name) => ({ path: join(folder, name), from: 0 })),
+    );
+}
+
+function textOf({ path, from }: LogFile): string {
+  return readFileSync(path).subarray(from).toString('utf8');
 }

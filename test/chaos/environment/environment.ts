@@ -4,10 +4,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { firstCell } from '../../../src/core/cells.ts';
 import { limits } from '../../../src/core/limits.ts';
+import { clusterUrl } from '../../kit/citus.ts';
 import { Given } from '../../kit/given.ts';
 import { type Event, now, type SeenRecord } from '../history.ts';
 import type { Settings } from '../settings.ts';
+import { ChaosCluster } from './cluster.ts';
 import { ChaosDatabase } from './database.ts';
 import { startLone } from './lone.ts';
 import { ServiceNode } from './node.ts';
@@ -21,6 +24,8 @@ const goodsCount = 3;
 
 export interface ChaosRecords {
   readonly merchant: string;
+  /** Where it is. */
+  readonly cell: string;
   readonly neighbour: string;
   readonly products: readonly string[];
   /** Products that only transfers move, between the locations. */
@@ -42,6 +47,7 @@ interface Parts {
   readonly settings: Settings;
   readonly database: ChaosDatabase;
   readonly pair: ChaosPair | undefined;
+  readonly cluster: ChaosCluster | undefined;
   readonly pooler: ChaosPooler | undefined;
   readonly nodes: readonly ServiceNode[];
   readonly shop: ChaosRecords;
@@ -53,6 +59,8 @@ export class ChaosEnvironment {
   readonly database: ChaosDatabase;
   /** What runs the database, where a standby takes over. */
   readonly pair: ChaosPair | undefined;
+  /** What runs the database, where cells are on several servers. */
+  readonly cluster: ChaosCluster | undefined;
   /** Between the nodes and the database, where there is one. */
   readonly pooler: ChaosPooler | undefined;
   readonly nodes: readonly ServiceNode[];
@@ -70,6 +78,7 @@ export class ChaosEnvironment {
     this.settings = parts.settings;
     this.database = parts.database;
     this.pair = parts.pair;
+    this.cluster = parts.cluster;
     this.pooler = parts.pooler;
     this.nodes = parts.nodes;
     this.shop = parts.shop;
@@ -91,7 +100,8 @@ export class ChaosEnvironment {
     let nodes: readonly ServiceNode[] = [];
     try {
       const pair = settings.failover ? await ChaosPair.start(directory) : undefined;
-      const server = pair ?? (await startLone(directory, diskSize));
+      const cluster = settings.citus ? await ChaosCluster.on(clusterUrl ?? '') : undefined;
+      const server = pair ?? cluster ?? (await startLone(directory, diskSize));
       database = await ChaosDatabase.on(server, settings.cells);
       pooler = settings.pooler ? await ChaosPooler.before(server.entry) : undefined;
       const entry = pooler ?? server.entry;
@@ -103,7 +113,7 @@ export class ChaosEnvironment {
       const shaken = shop.credentials.find(({ name }) => name === 'shaken');
       if (shaken === undefined) throw new Error('nobody to shake');
       const operator = new Operator(entry, shaken, tell);
-      const parts = { settings, database, pair, pooler, nodes, shop, operator };
+      const parts = { settings, database, pair, cluster, pooler, nodes, shop, operator };
       return new ChaosEnvironment(directory, parts);
     } catch (error) {
       await release(directory, { database, pooler, nodes });
@@ -127,7 +137,7 @@ export class ChaosEnvironment {
         if (code !== 0) this.fail(`node ${node.number} ended with ${code} after SIGTERM`);
       }),
     );
-    process.kill(this.database.postmaster, 'SIGINT');
+    await this.database.restart();
     await this.pooler?.restart('SIGTERM');
     await this.database.whole();
     await Promise.all(this.nodes.map((node) => node.start()));
@@ -187,6 +197,7 @@ async function createRecords(database: ChaosDatabase): Promise<ChaosRecords> {
   return {
     ...{
       merchant,
+      cell: home,
       neighbour,
       products,
       crates,
@@ -214,6 +225,8 @@ function givenIn(database: ChaosDatabase, cell: string): Given {
 /** Limits have tests of their own; here they would only thin out what is to be seen. */
 async function liftLimits(database: ChaosDatabase): Promise<void> {
   const most = [limits.requestsPerMinuteMax, limits.requestBurstMax];
-  await database.query('update credentials set requests_per_minute = $1, request_burst = $2', most);
-  await database.query('update merchants set requests_per_minute = $1, request_burst = $2', most);
+  for (const table of ['credentials', 'merchants']) {
+    const lift = `update ${table} set requests_per_minute = $1, request_burst = $2`;
+    await database.queryIn(firstCell, lift, most);
+  }
 }

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { layoutOf } from '../../../src/postgres/directory.ts';
 import { startPrivateServer } from '../../../src/postgres/server.ts';
-import type { ChaosServer } from './database.ts';
+import { type ChaosServer, filesIn, type OneServer } from './database.ts';
 import { SmallDisk } from './small-disk.ts';
 
 /** @param diskSize in bytes. */
@@ -27,14 +27,19 @@ export async function startLone(directory: string, diskSize?: number): Promise<C
         said.push(`${new Date().toISOString()} ${message}: ${more}`);
       },
     });
-    return {
-      ...{ disk, said, ownerUrl: server.ownerUrl, serviceUrl: server.serviceUrl },
-      entry: server,
-      logs: [join(cluster, 'log')],
+    const one: OneServer = {
+      ownerUrl: server.ownerUrl,
       get postmaster() {
         return Number(readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')[0]);
       },
+    };
+    return {
+      ...{ disk, said, ownerUrl: server.ownerUrl, serviceUrl: server.serviceUrl },
+      entry: server,
+      servers: [one],
+      logs: () => filesIn([join(cluster, 'log')]),
       isWhole: async () => true,
+      restart: async () => void process.kill(one.postmaster, 'SIGINT'),
       async stop() {
         try {
           await server.stop();

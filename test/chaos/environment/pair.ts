@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chooseAccount, handOver } from '../../../src/postgres/account.ts';
 import { type Pair, type ReplicaServer, startPair } from '../../kit/replication.ts';
-import type { ChaosServer } from './database.ts';
+import { type ChaosServer, filesIn, type LogFile, type OneServer } from './database.ts';
 import { SmallDisk } from './small-disk.ts';
 
 const database = 'books';
@@ -19,14 +19,14 @@ interface Member {
 
 export class ChaosPair implements ChaosServer {
   readonly #pair: Pair;
-  readonly logs: readonly string[];
+  readonly #logs: readonly string[];
   readonly said: readonly string[] = [];
   #primary: Member;
   #standby: Member;
 
   private constructor(pair: Pair, members: readonly [Member, Member], logs: readonly string[]) {
     this.#pair = pair;
-    this.logs = logs;
+    this.#logs = logs;
     [this.#primary, this.#standby] = members;
   }
 
@@ -77,8 +77,12 @@ export class ChaosPair implements ChaosServer {
     return { ownerUrl: to('owner'), serviceUrl: to(service) };
   }
 
-  get postmaster(): number {
-    return this.#primary.server.pid ?? 0;
+  get servers(): readonly OneServer[] {
+    return [{ ownerUrl: this.ownerUrl, postmaster: this.#primary.server.pid ?? 0 }];
+  }
+
+  logs(): readonly LogFile[] {
+    return filesIn(this.#logs);
   }
 
   get disk(): SmallDisk {
@@ -110,6 +114,10 @@ export class ChaosPair implements ChaosServer {
   /** Whether a standby confirms what is committed. */
   async isWhole(): Promise<boolean> {
     return this.#primary.server.isFollowed().catch(() => false);
+  }
+
+  async restart(): Promise<void> {
+    for (const { postmaster } of this.servers) process.kill(postmaster, 'SIGINT');
   }
 
   async stop(): Promise<void> {

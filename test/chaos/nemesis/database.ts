@@ -1,6 +1,7 @@
 // Faults of the database's processes: killed, terminated and frozen, the whole of it or a backend.
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { processesOf } from '../environment/database.ts';
 import type { ChaosEnvironment } from '../environment/environment.ts';
 import type { Random } from '../random.ts';
 import type { Fault } from './nemesis.ts';
@@ -19,19 +20,21 @@ const backendKilled: Fault = {
     }),
 };
 
+/** Where somebody starts it again. */
+export const databaseKilled: Fault = {
+  name: 'database killed',
+  strike: (environment, random) =>
+    crash(environment, async () => {
+      const isAimed = random.next() < 0.5;
+      const victim = isAimed ? await stoppedBackend(environment, random) : undefined;
+      process.kill(random.pick(environment.database.servers).postmaster, 'SIGKILL');
+      // It is stopped, and could not see that its server is gone.
+      if (victim !== undefined) signal(victim, 'SIGKILL');
+      return victim !== undefined;
+    }),
+};
+
 export const databaseFaults: readonly Fault[] = [
-  {
-    name: 'database killed',
-    strike: (environment, random) =>
-      crash(environment, async () => {
-        const isAimed = random.next() < 0.5;
-        const victim = isAimed ? await stoppedBackend(environment, random) : undefined;
-        process.kill(environment.database.postmaster, 'SIGKILL');
-        // It is stopped, and could not see that its server is gone.
-        if (victim !== undefined) signal(victim, 'SIGKILL');
-        return victim !== undefined;
-      }),
-  },
   // Twice in each round: a long run needs many kills inside a transaction.
   backendKilled,
   backendKilled,
@@ -39,7 +42,8 @@ export const databaseFaults: readonly Fault[] = [
     name: 'backends terminated',
     async strike({ database }) {
       // One that waits for a standby must not be: its commit would be seen without being there.
-      const ended = await database.query(`select pg_terminate_backend(pid) from pg_stat_activity
+      const ended =
+        await database.queryServers(`select pg_terminate_backend(pid) from pg_stat_activity
         where usename = 'tallybook_service' and wait_event is distinct from 'SyncRep'`);
       return ended.length > 0;
     },
@@ -48,7 +52,7 @@ export const databaseFaults: readonly Fault[] = [
     name: 'database frozen',
     async strike({ database }, random) {
       await database.ready();
-      const { processes } = database;
+      const processes = processesOf(random.pick(database.servers));
       const stopped = processes.filter((pid) => signal(pid, 'SIGSTOP'));
       await sleep(random.between(200, 2_500));
       for (const pid of processes) signal(pid, 'SIGCONT');

@@ -1,14 +1,15 @@
 // What goes wrong, and when: lanes of faults at a time, of the service's processes, the database,
-// networks and rights, and of workers and a pooler where there are any. Each fault heals what it
-// broke. A lane plays all its faults in random order before it plays one again. When time is up it
-// plays what has not struck yet, so that a short run on a slow machine meets them all, but not
-// without end.
+// networks and rights, and of workers, a pooler and a cluster where there are any. Each fault heals
+// what it broke. A lane plays all its faults in random order before it plays one again. When time
+// is up it plays what has not struck yet, so that a short run on a slow machine meets them all, but
+// not without end.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChaosEnvironment } from '../environment/environment.ts';
 import { now } from '../history.ts';
 import type { Random } from '../random.ts';
-import { databaseFaults } from './database.ts';
+import { clusterFaults, moves } from './cluster.ts';
+import { databaseFaults, databaseKilled } from './database.ts';
 import { failoverFaults } from './failover.ts';
 import { networkFaults } from './network.ts';
 import { poolerFaults } from './pooler.ts';
@@ -37,7 +38,15 @@ const rests = {
   workers: { low: 500, high: 3_000 },
   // Each costs all nodes all of their connections.
   pooler: { low: 2_000, high: 6_000 },
+  // Each takes some seconds by itself.
+  moves: { low: 200, high: 1_000 },
 } as const;
+
+/**
+ * All lanes rest and go on so much longer on a cluster: what breaks connections breaks those to
+ * three servers, and the first statement on a new one takes 50 ms of processor time there.
+ */
+const clusterPace = 3;
 
 /** So much longer does a lane go on for what has not struck yet. */
 const graceMs = 45_000;
@@ -52,31 +61,36 @@ export async function unleash(
   deadline: number,
 ): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
+  const { pair, cluster, pooler, database } = environment;
   const lanes = [
     { rest: rests.service, faults: serviceFaults },
     {
       rest: rests.database,
       faults: [
         ...databaseFaults,
-        ...storageFaults(environment.database.disk),
-        ...(environment.pair === undefined ? [] : failoverFaults(environment.pair)),
+        ...storageFaults(database.disk),
+        ...(pair === undefined ? [] : failoverFaults(pair)),
+        ...(cluster === undefined ? [databaseKilled] : clusterFaults(cluster)),
       ],
     },
     { rest: rests.network, faults: networkFaults(environment) },
     { rest: rests.rights, faults: rightsFaults },
     ...(environment.settings.workers > 1 ? [{ rest: rests.workers, faults: workerFaults }] : []),
-    ...(environment.pooler === undefined
-      ? []
-      : [{ rest: rests.pooler, faults: poolerFaults(environment.pooler) }]),
+    ...(pooler === undefined ? [] : [{ rest: rests.pooler, faults: poolerFaults(pooler) }]),
+    ...(cluster === undefined ? [] : [{ rest: rests.moves, faults: moves(cluster) }]),
   ];
   for (const { name } of lanes.flatMap(({ faults }) => faults)) counts.set(name, 0);
-  await Promise.all(lanes.map((lane) => play(environment, random, { ...lane, deadline, counts })));
+  const pace = cluster === undefined ? 1 : clusterPace;
+  await Promise.all(
+    lanes.map((lane) => play(environment, random, { ...lane, pace, deadline, counts })),
+  );
   return counts;
 }
 
 interface Lane {
   readonly faults: readonly Fault[];
   readonly rest: { readonly low: number; readonly high: number };
+  readonly pace: number;
   readonly deadline: number;
   readonly counts: Map<string, number>;
 }
@@ -84,12 +98,12 @@ interface Lane {
 async function play(
   environment: ChaosEnvironment,
   random: Random,
-  { faults, rest, deadline, counts }: Lane,
+  { faults, rest, pace, deadline, counts }: Lane,
 ): Promise<void> {
   const due = () =>
     now() < deadline ? faults : faults.filter(({ name }) => counts.get(name) === 0);
   let deck = random.shuffled(faults);
-  while (due().length > 0 && now() < deadline + graceMs) {
+  while (due().length > 0 && now() < deadline + pace * graceMs) {
     if (deck.length === 0) deck = random.shuffled(due());
     const fault = deck.pop();
     if (fault === undefined || !due().includes(fault)) continue;
@@ -97,6 +111,6 @@ async function play(
     const hasStruck = await fault.strike(environment, random);
     environment.note(`end ${fault.name}`);
     if (hasStruck) counts.set(fault.name, (counts.get(fault.name) ?? 0) + 1);
-    await sleep(random.between(rest.low, rest.high));
+    await sleep(pace * random.between(rest.low, rest.high));
   }
 }

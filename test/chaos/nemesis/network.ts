@@ -19,16 +19,13 @@ const toxics: Readonly<Record<string, (random: Random) => Toxic>> = {
   }),
 };
 
-export function networkFaults({ nodes, pooler }: ChaosEnvironment): Fault[] {
+export function networkFaults({ nodes, pooler, cluster }: ChaosEnvironment): Fault[] {
+  const fronts = nodes.map(({ front }) => front);
+  const backs = nodes.map(({ back }) => back);
   return [
-    ...faultsBefore(
-      'clients',
-      nodes.map(({ front }) => front),
-    ),
-    ...faultsBefore(
-      'database',
-      nodes.map(({ back }) => back),
-    ),
+    ...faultsBefore('clients', fronts),
+    // Nodes go to the workers of a cluster directly.
+    ...(cluster === undefined ? faultsBefore('database', backs) : []),
     ...(pooler === undefined ? [] : faultsBefore('database behind the pooler', [pooler.behind])),
   ];
 }

@@ -13,10 +13,15 @@ import type { Fault } from './nemesis.ts';
 const readers = 100;
 const lockedMs = 3_200;
 
-export function storageFaults({ canBeFull }: SmallDisk): Fault[] {
+export function storageFaults(disk: SmallDisk | undefined): Fault[] {
   const exhausted: Fault = { name: 'connections exhausted', strike: exhaust };
   const held: Fault = { name: 'levels held', strike: hold };
-  return canBeFull ? [exhausted, held, { name: 'disk full', strike: fill }] : [exhausted, held];
+  if (disk?.canBeFull !== true) return [exhausted, held];
+  const full: Fault = {
+    name: 'disk full',
+    strike: (environment, random) => fill(environment, random, disk),
+  };
+  return [exhausted, held, full];
 }
 
 /**
@@ -24,25 +29,30 @@ export function storageFaults({ canBeFull }: SmallDisk): Fault[] {
  * product's own locks: in another one a deadlock would be the fault of this.
  */
 async function hold({ database }: ChaosEnvironment): Promise<boolean> {
-  const levels = await database.query('select from inventory_levels limit 1');
-  const locks = database.cells.map(
-    (cell) => `select from ${cell}.inventory_levels
-      order by merchant_id, product_id, location_id for update`,
+  const levels = await database.query('select 1 from inventory_levels limit 1');
+  const held = database.cells.map((cell) =>
+    database.queryAt(
+      cell,
+      `begin read write;
+      select from inventory_levels order by merchant_id, product_id, location_id for update;
+      select pg_sleep(${lockedMs / 1_000}); rollback`,
+    ),
   );
-  const held = database.query(`begin read write; ${locks.join('; ')};
-    select pg_sleep(${lockedMs / 1_000}); rollback`);
-  return held.then(
+  return Promise.all(held).then(
     () => levels.length > 0,
     () => false,
   );
 }
 
 async function exhaust(environment: ChaosEnvironment): Promise<boolean> {
-  const locked =
-    environment.database.query(`begin; lock table inventory_levels in access exclusive mode;
-    select pg_sleep(${lockedMs / 1_000}); rollback`);
-  const path = `/api/v1/inventory/levels?location_id=${environment.shop.locations[0]}`;
-  const headers = { authorization: `Bearer ${environment.shop.steadyToken}` };
+  const { database, shop } = environment;
+  const locked = database.queryAt(
+    shop.cell,
+    `begin; lock table inventory_levels in access exclusive mode;
+    select pg_sleep(${lockedMs / 1_000}); rollback`,
+  );
+  const path = `/api/v1/inventory/levels?location_id=${shop.locations[0]}`;
+  const headers = { authorization: `Bearer ${shop.steadyToken}` };
   const asked = environment.nodes.flatMap(({ front }) =>
     Array.from({ length: readers }, () => status(`http://127.0.0.1:${front.port}${path}`, headers)),
   );
@@ -64,9 +74,12 @@ async function status(url: string, headers: Record<string, string>): Promise<num
 }
 
 /** PostgreSQL may refuse, or panic and be started again and again until there is room. */
-async function fill(environment: ChaosEnvironment, random: Random): Promise<boolean> {
+async function fill(
+  environment: ChaosEnvironment,
+  random: Random,
+  disk: SmallDisk,
+): Promise<boolean> {
   let isFull = false;
-  const { disk } = environment.database;
   await crash(environment, async () => {
     try {
       isFull = disk.fill();
