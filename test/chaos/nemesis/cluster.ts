@@ -11,12 +11,23 @@ import type { Random } from '../random.ts';
 import { stoppedBackend } from './database.ts';
 import type { Fault } from './nemesis.ts';
 
+/** How long a server is down before it starts. */
+const downMs = { low: 0, high: 2_500 };
+/** The same of one that the shop can do without: long enough to show it. */
+const sparedMs = { low: 2_000, high: 5_000 };
 /** So long does a lane look for a move to break: there is a rest between two. */
 const lookForMoveMs = 10_000;
 /** So long does a move take, or longer. */
 const moveMs = 3_000;
 
 export function clusterFaults(cluster: ChaosCluster): Fault[] {
+  const coordinatorKilled: Fault = {
+    name: 'coordinator killed',
+    async strike(environment, random) {
+      await losePower({ environment, cluster, random }, cluster.coordinator);
+      return true;
+    },
+  };
   return [
     {
       name: 'worker killed',
@@ -41,13 +52,9 @@ export function clusterFaults(cluster: ChaosCluster): Fault[] {
         return true;
       },
     },
-    {
-      name: 'coordinator killed',
-      async strike(environment, random) {
-        await losePower({ environment, cluster, random }, cluster.coordinator);
-        return true;
-      },
-    },
+    // Twice in each round: nodes that start meanwhile wait for it, and then nobody writes.
+    coordinatorKilled,
+    coordinatorKilled,
     {
       name: 'server killed while a cell moves',
       async strike(environment, random) {
@@ -102,9 +109,10 @@ async function losePower(
   const { own } = await workersOf(environment, cluster);
   const worker = server === own ? 'database' : 'other worker';
   const what = server.isCoordinator ? 'coordinator' : worker;
+  const { low, high } = server === own ? downMs : sparedMs;
   environment.note(`${what} down`, { inBatch });
   await server.kill();
-  await sleep(random.between(0, 2_500));
+  await sleep(random.between(low, high));
   await server.start();
   environment.note(`${what} up`);
 }
