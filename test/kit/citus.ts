@@ -110,6 +110,9 @@ export async function ownerOf(url: string, cell: string): Promise<string | undef
   return found && urlAt(url, found);
 }
 
+export const isDeadlock = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError && error.code === '40P01';
+
 /** The server has no such table, or Citus leaves this to the coordinator. */
 export const isForCoordinator = (error: unknown): boolean =>
   error instanceof pg.DatabaseError &&

@@ -12,6 +12,7 @@ import {
   clusterUrl,
   createOnCluster,
   dropOnCluster,
+  isDeadlock,
   isForCoordinator,
   ownerOf,
   serverUrls,
@@ -95,12 +96,7 @@ async function makeDatabase(
       const place = await placeOf(homeCell);
       if (place === undefined) return (await pool.query<Row>(text, values)).rows;
       home ??= poolAt(place, pathTo(pathOf(homeCell)));
-      try {
-        return (await home.query<Row>(text, values)).rows;
-      } catch (error) {
-        if (!isForCoordinator(error)) throw error;
-        return (await pool.query<Row>(text, values)).rows;
-      }
+      return throughCitus<Row>([home, pool], text, values);
     },
     async session(cell = homeCell) {
       const place = await placeOf(cell);
@@ -129,6 +125,25 @@ function poolAt(connectionString: string, path = ''): pg.Pool {
   const pool = new pg.Pool({ connectionString, max: 4, options: options + path });
   pool.on('error', () => undefined);
   return pool;
+}
+
+/**
+ * As the service does it. Two that change tables that every server has may end in a deadlock, and
+ * what only the coordinator does is asked of that.
+ */
+async function throughCitus<Row extends pg.QueryResultRow>(
+  [home, coordinator]: readonly [pg.Pool, pg.Pool],
+  text: string,
+  values: unknown[],
+): Promise<Row[]> {
+  for (let tries = 1, pool = home; ; tries += 1) {
+    try {
+      return (await pool.query<Row>(text, values)).rows;
+    } catch (error) {
+      if (isForCoordinator(error) && pool === home) pool = coordinator;
+      else if (!isDeadlock(error) || tries === 5) throw error;
+    }
+  }
 }
 
 /** Undefined: no other than the one server. A server that a cell has left passes all on. */
