@@ -239,8 +239,8 @@ async function killBeside(place: Place, cluster: string, till: Till, other: Till
   const [was, is] = [p99(before), p99(during)];
   console.log(
     `p99 of another cell before ${was.toFixed(1)} ms, while a worker is dead ` +
-      `${is.toFixed(1)} ms, ${(is / was).toFixed(2)} ×; ${refusals(during)} of ${during.length} not 201 ` +
-      `(of the dead one's ${refusals(others)})`,
+      `${is.toFixed(1)} ms, ${(is / was).toFixed(2)} ×; ` +
+      `${refusals(during)} of ${during.length} not 201 (of the dead one's ${refusals(others)})`,
   );
 }
 

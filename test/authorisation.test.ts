@@ -280,7 +280,7 @@ describe.each(shareOf(cases, 2, 0))(`$name (${extentName})`, (one) => {
       if (place !== 'path' && !isOfId(place)) continue;
       for (const { api, otherwise } of callers) {
         const answers = await Promise.all(
-          ids.map((id) => send(one, shop, api, naming(one, place, id))),
+          ids.map((id) => served(() => send(one, shop, api, naming(one, place, id)))),
         );
         const outcomes = new Set(answers.map(outcome));
         // A location that is not granted is said before anything about the rest.
