@@ -24,6 +24,7 @@ export default defineConfig({
       'src/access/last-use.test.ts',
       'src/access/operator/prune.test.ts',
       'src/access/transact.test.ts',
+      'src/batches/batches.test.ts',
       'src/counts/counts.test.ts',
       'src/counts/verify.test.ts',
       'src/database/backup/cells.prove.ts',
@@ -55,7 +56,9 @@ export default defineConfig({
       'src/transfers/transfers.test.ts',
       'src/webhooks/delivery.test.ts',
       'src/webhooks/webhooks.test.ts',
+      'test/authorisation.test.ts',
       'test/mirror.test.ts',
+      'test/model/model.test.ts',
     ],
   },
 });
