@@ -21,6 +21,7 @@ export default defineConfig({
     maxWorkers: 1,
     include: [
       'test/*.citus.ts',
+      'src/access/audit/denials.test.ts',
       'src/access/last-use.test.ts',
       'src/access/operator/prune.test.ts',
       'src/access/transact.test.ts',
@@ -52,6 +53,7 @@ export default defineConfig({
       'src/people/people.test.ts',
       'src/reservations/reservations.test.ts',
       'src/reservations/verify.test.ts',
+      'src/sessions/sessions.test.ts',
       'src/tokens/tokens.test.ts',
       'src/transfers/transfers.test.ts',
       'src/webhooks/delivery.test.ts',
