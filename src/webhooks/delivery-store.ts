@@ -134,7 +134,7 @@ export function saveHere(moved: readonly ClaimRow[], server: string): Statement 
       update webhook_progress p set saved_on = $2
       from held h
       where p.merchant_id = h.merchant_id and p.webhook_id = h.webhook_id`,
-    values: [JSON.stringify(moved.map(({ merchant_id, id }) => ({ merchant_id, id }))), server],
+    values: [JSON.stringify(moved), server],
   };
 }
 
