@@ -85,31 +85,27 @@ async function withoutCitus(cluster: string, server: ServerRow): Promise<Place> 
 }
 
 /** Merchants are made where all servers hear of them, and their products where the cell is. */
-async function fill(place: Place, cell: string, group: MerchantGroup): Promise<MerchantGroup> {
-  const at = { connectionString: place.ownerUrl, options: `-c search_path=${cell},public` };
-  await withClient(at, async (client) => {
-    await client.query(`alter table merchants alter column cell set default '${cell}'`);
-    await addMerchants(client, group);
-  });
-  return grow(place, cell, group, fewProducts);
-}
-
-async function grow(
+async function fill(
   { name, ownerUrl }: Place,
   cell: string,
   group: MerchantGroup,
   products: number,
 ): Promise<MerchantGroup> {
-  const place =
-    name === 'plain' ? ownerUrl : urlAt(ownerUrl, (await placesOf(ownerUrl, cell)).here);
-  const path = name === 'plain' ? `${cell},public` : pathAtOwner(cell).replaceAll(' ', '');
-  const at = { connectionString: place, options: `-c search_path=${path}` };
-  const grown = await withClient(at, async (client) => {
-    if (name === 'owner') await client.query('select show_cell($1)', [cell]);
+  const ofMerchants = { connectionString: ownerUrl, options: `-c search_path=${cell},public` };
+  await withClient(ofMerchants, async (client) => {
+    await client.query(`alter table merchants alter column cell set default '${cell}'`);
+    await addMerchants(client, group);
+  });
+  const isPlain = name === 'plain';
+  const place = isPlain ? ownerUrl : urlAt(ownerUrl, (await placesOf(ownerUrl, cell)).here);
+  const path = isPlain ? `${cell},public` : pathAtOwner(cell).replaceAll(' ', '');
+  const ofProducts = { connectionString: place, options: `-c search_path=${path}` };
+  const filled = await withClient(ofProducts, async (client) => {
+    if (!isPlain) await client.query('select show_cell($1)', [cell]);
     return addProducts(client, group, products);
   });
   await sqlAt(place, 'vacuum (analyze)');
-  return grown;
+  return filled;
 }
 
 /** Adjustments of one merchant, one of its products after the other. */
@@ -286,8 +282,8 @@ async function main(cluster: string): Promise<void> {
   const plain = await withoutCitus(cluster, (await placesOf(owner.ownerUrl, 'cell_1')).here);
   const minted = newMerchants(merchants);
   let group = minted;
-  for (const place of [plain, owner]) group = await fill(place, 'cell_1', minted);
-  const beside = await fill(owner, 'cell_2', newMerchants(1));
+  for (const place of [plain, owner]) group = await fill(place, 'cell_1', minted, fewProducts);
+  const beside = await fill(owner, 'cell_2', newMerchants(1), fewProducts);
   const services = await compareServices(directory, [plain, owner], group);
   const tillOf = (name: Place['name'], [merchant]: readonly ManyRowsMerchant[]) => {
     if (merchant === undefined) throw new Error('there is no merchant');
@@ -301,7 +297,7 @@ async function main(cluster: string): Promise<void> {
   };
   await compareBatches(tills);
   await killBeside(owner, cluster, tillOf('owner', beside.merchants), tills.owner);
-  await grow(owner, 'cell_1', group, manyProducts);
+  await fill(owner, 'cell_1', newMerchants(merchants), manyProducts);
   await moveUnderLoad(owner, tills.owner, merchants * manyProducts);
 }
 
