@@ -94,17 +94,20 @@ export const findIdentity: Statement<{ server: string }> = {
 
 const lease = `interval '${limits.webhookLease} milliseconds'`;
 
-/** Locks in the order of IDs, so that two nodes that claim the same ones do not deadlock. */
-export function claim(holder: string, wanted: readonly WorkRow[]): Statement<ClaimRow> {
-  return {
-    name: 'claim_webhooks',
-    text: `
-      with held as materialized (
+/** Locked in the order of IDs, so that two nodes that want the same ones do not deadlock. */
+const held = `
+      held as materialized (
         select p.merchant_id, p.webhook_id from webhook_progress p
         join json_to_recordset($1) as a (merchant_id text, id text)
           on p.merchant_id = a.merchant_id and p.webhook_id = a.id
         order by p.merchant_id, p.webhook_id
-        for no key update of p)
+        for no key update of p)`;
+
+export function claim(holder: string, wanted: readonly WorkRow[]): Statement<ClaimRow> {
+  return {
+    name: 'claim_webhooks',
+    text: `
+      with ${held}
       update webhook_progress p set epoch = p.epoch + 1, lease_holder = $2,
         lease_ends_at = now() + ${lease}
       from held h
@@ -125,12 +128,7 @@ export function saveHere(moved: readonly ClaimRow[], server: string): Statement 
   return {
     name: 'save_webhooks_here',
     text: `
-      with held as materialized (
-        select p.merchant_id, p.webhook_id from webhook_progress p
-        join json_to_recordset($1) as a (merchant_id text, id text)
-          on p.merchant_id = a.merchant_id and p.webhook_id = a.id
-        order by p.merchant_id, p.webhook_id
-        for no key update of p)
+      with ${held}
       update webhook_progress p set saved_on = $2
       from held h
       where p.merchant_id = h.merchant_id and p.webhook_id = h.webhook_id`,
