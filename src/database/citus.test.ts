@@ -21,6 +21,10 @@ test('leads to a server that is named by an IPv6 address', () => {
 
 test.each([
   ['server closed the connection unexpectedly', 'lost'],
+  ['SSL SYSCALL error: EOF detected', 'lost'],
+  ['SSL SYSCALL error: Connection reset by peer', 'lost'],
+  ['could not receive data from server: Connection timed out', 'lost'],
+  ['could not send data to server: Broken pipe', 'lost'],
   ['connection to the remote node owner@w2:5432 failed', 'lost'],
   ['failure on connection marked as essential: w2:5432', 'lost'],
   ['cache lookup failed for relation 7', 'refused'],

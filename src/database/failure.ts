@@ -48,8 +48,12 @@ const constraintIn = /constraint "([^"]+)"/;
 
 const internalError = 'XX000';
 
-/** What a server of a cluster says when it lost another one, without a code of its own. */
-const lostBehind = /\bconnection\b/;
+/**
+ * What a server of a cluster says when it lost another one, in words of libpq's or its own, without
+ * a code of its own.
+ */
+const lostBehind =
+  /\bconnection\b|\bSSL (?:SYSCALL )?error\b|could not (?:receive data from|send data to) server/i;
 
 /** No answer came in the time that the statement was given: `query_timeout`. */
 export function isSilence(error: unknown): boolean {
