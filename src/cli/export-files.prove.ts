@@ -2,6 +2,7 @@
 // imported into an empty merchant makes it equal.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { created } from '../../test/kit/again.ts';
 import { Exchange, recordsOf, type Shop } from '../../test/kit/exchange.ts';
 
 let exchange: Exchange;
@@ -11,8 +12,8 @@ let location: string;
 beforeAll(async () => {
   exchange = await Exchange.start();
   shop = await exchange.shop();
-  const make = async (path: string, body: object) =>
-    (await shop.api.post(path, body)).body.data.id as string;
+  const make = async (path: string, form: object): Promise<string> =>
+    (await created(shop.api, path, form)).id;
   const metadata = { '=k': '=v', __color: 'a,"b"; c' };
   location = await make('/locations', {
     name: '@Lager',
@@ -50,7 +51,7 @@ beforeAll(async () => {
   const lines = body.data
     .filter(({ sku }: { sku: string }) => sku !== 'GONE')
     .map(({ id }: { id: string }, n: number) => ({ product_id: id, counted_quantity: `${n}.005` }));
-  await shop.api.post('/inventory/counts', { location_id: location, lines, note: '=note' });
+  await created(shop.api, '/inventory/counts', { location_id: location, lines, note: '=note' });
 });
 afterAll(() => exchange.stop());
 

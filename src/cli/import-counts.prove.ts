@@ -1,7 +1,7 @@
 // What `tallybook import counts` promises, through real processes and a real service.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { served } from '../../test/kit/again.ts';
+import { created } from '../../test/kit/again.ts';
 import { Exchange, recordsOf, type Shop } from '../../test/kit/exchange.ts';
 
 let exchange: Exchange;
@@ -14,10 +14,9 @@ afterAll(() => exchange.stop());
 /** With a location and these products. */
 async function stocked(skus: readonly string[]): Promise<{ shop: Shop; location: string }> {
   const shop = await exchange.shop();
-  const make = (path: string, body: object) => served(() => shop.api.post(path, body));
-  const { body } = await make('/locations', { name: 'Shop', code: 'S1' });
-  for (const sku of skus) await make('/products', { name: sku, sku });
-  return { shop, location: body.data.id };
+  const { id } = await created(shop.api, '/locations', { name: 'Shop', code: 'S1' });
+  for (const sku of skus) await created(shop.api, '/products', { name: sku, sku });
+  return { shop, location: id };
 }
 
 const levelsOf = async ({ api }: Shop, location: string) =>
@@ -56,7 +55,7 @@ describe.concurrent('import counts', () => {
       reason: 'sale',
       lines: [{ product_id, quantity: '1' }],
     };
-    await shop.api.post('/inventory/transfers', body);
+    await created(shop.api, '/inventory/transfers', body);
     expect((await exchange.run(shop, args)).code).toBe(2);
     expect(await exchange.json(shop, [...args, '--again'])).toMatchObject({ changed: 1 });
     expect(await levelsOf(shop, location)).toEqual(['4']);

@@ -4,6 +4,7 @@
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { created } from '../../test/kit/again.ts';
 import { withoutLimits } from '../../test/kit/database.ts';
 import { Exchange, printedBy, recordsOf, type Shop } from '../../test/kit/exchange.ts';
 import { extent, extentName, timeout } from '../../test/kit/extent.ts';
@@ -51,8 +52,8 @@ function countRows(): string {
 /** SKUs of two rows are taken: they are refused. */
 async function prepared(): Promise<Shop> {
   const shop = await exchange.shop();
-  await shop.api.post('/locations', { name: 'Shop', code: 'S1' });
-  for (const sku of ['S-0', 'S-999']) await shop.api.post('/products', { name: 'Other', sku });
+  await created(shop.api, '/locations', { name: 'Shop', code: 'S1' });
+  for (const sku of ['S-0', 'S-999']) await created(shop.api, '/products', { name: 'Other', sku });
   return shop;
 }
 

@@ -1,6 +1,7 @@
 // What `tallybook import` promises, through real processes and a real service.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { created } from '../../test/kit/again.ts';
 import { Exchange, printedBy, recordsOf } from '../../test/kit/exchange.ts';
 
 let exchange: Exchange;
@@ -65,7 +66,7 @@ describe.concurrent('import', () => {
 
   test('keeps refused rows with the reason, to be mended and imported', async () => {
     const shop = await exchange.shop();
-    await shop.api.post('/products', { name: 'Other', sku: 'TAKEN' });
+    await created(shop.api, '/products', { name: 'Other', sku: 'TAKEN' });
     await exchange.write('some.csv', 'external_id,sku,name\n1,FREE,One\n2,TAKEN,Two\n');
     const done = await exchange.run(shop, ['import', 'products', 'some.csv']);
     expect(done.code).toBe(1);

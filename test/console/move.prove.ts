@@ -2,6 +2,7 @@
 
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { created } from '../kit/again.ts';
 import { Console, type Shop, type Tab } from '../kit/console.ts';
 
 let here: Console;
@@ -175,11 +176,11 @@ describe('what was recorded by mistake', () => {
     // Somebody has sold it there meanwhile: it cannot come back.
     const gone = { from_location_id: store, reason: 'sale' };
     const lines = [{ product_id: id, quantity: '4' }];
-    await shop.api.post('/inventory/transfers', { ...gone, lines });
+    await created(shop.api, '/inventory/transfers', { ...gone, lines });
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByRole('alert').waitFor();
     expect([await shop.level(id, place), await shop.level(id, store)]).toEqual(['1', '0']);
-    await shop.api.post('/inventory/transfers', {
+    await created(shop.api, '/inventory/transfers', {
       ...{ to_location_id: store, reason: 'return', lines },
     });
     await page.getByRole('button', { name: 'Undo' }).click();

@@ -2,6 +2,7 @@
 
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { created } from '../kit/again.ts';
 import { Console, type Shop } from '../kit/console.ts';
 
 let here: Console;
@@ -112,7 +113,7 @@ describe('a customer', () => {
 });
 
 test('a location is made, refused under a code that is taken, and made inactive', async () => {
-  await shop.api.post('/locations', { name: 'First', code: 'TAKEN' });
+  await created(shop.api, '/locations', { name: 'First', code: 'TAKEN' });
   const { page } = await shop.enter();
   await open(page, '/locations');
   await page.getByRole('button', { name: 'New location' }).click();

@@ -7,7 +7,7 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { expect } from 'vitest';
-import type { Answer } from './api.ts';
+import { type Answer, type Api, newKey } from './api.ts';
 
 /** A file may send so many again in all */
 const againMax = 20;
@@ -51,6 +51,14 @@ export async function asked<Sent>(
 /** Sends a request again while it is 503 or 504. */
 export const served = (ask: () => Promise<Answer>): Promise<Answer> =>
   asked(ask, ({ status, code }) => (isBusy(status) ? `${status} ${code}` : undefined));
+
+/** Creates something for a test to start from, and returns it. */
+export async function created(api: Api, path: string, form: object): Promise<Answer['body']> {
+  const key = newKey();
+  const { status, body } = await served(() => api.post(path, form, { key }));
+  expect([status, body.error]).toEqual([201, undefined]);
+  return body.data;
+}
 
 const isBusy = (status: number) => status === 503 || status === 504;
 

@@ -3,6 +3,7 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { consolePages } from '../../src/http/console-pages.ts';
+import { created } from './again.ts';
 import type { Api } from './api.ts';
 import { startBrowser } from './browser.ts';
 import { type Environment, startEnvironment } from './environment.ts';
@@ -39,28 +40,23 @@ export class Shop {
 
   async location(name = 'Shop'): Promise<string> {
     const code = `L${Math.random().toString(36).slice(2, 8).toUpperCase()}`;
-    const { status, body } = await this.api.post('/locations', { name, code });
-    expect(status).toBe(201);
-    return body.data.id;
+    return (await created(this.api, '/locations', { name, code })).id;
   }
 
   /** A product, and how much of it is at a location. */
   async product(form: object, at?: string, quantity = '0'): Promise<string> {
-    const { status, body } = await this.api.post('/products', form);
-    expect([status, body.error]).toEqual([201, undefined]);
-    const { id } = body.data;
+    const { id } = await created(this.api, '/products', form);
     if (at !== undefined && quantity !== '0') await this.setLevel(id, at, quantity);
     return id;
   }
 
   async setLevel(product: string, location: string, quantity: string): Promise<void> {
-    const { status, body } = await this.api.post('/inventory/adjustments', {
+    await created(this.api, '/inventory/adjustments', {
       product_id: product,
       location_id: location,
       target_quantity: quantity,
       reason: 'stock_count',
     });
-    expect([status, body.error]).toEqual([201, undefined]);
   }
 
   async level(product: string, location: string): Promise<string> {
