@@ -15,7 +15,7 @@ import { SignInPage } from './screens/sign-in.tsx';
 import { Screens } from './screens.tsx';
 import { queries, sessionKey, tb } from './service/client.ts';
 import { Live } from './service/live.tsx';
-import { forgetAll, MeProvider } from './service/me.tsx';
+import { expectLocations, forgetAll, MeProvider } from './service/me.tsx';
 import { type Session, whoIsSignedIn } from './service/session.ts';
 import { theme, variables } from './theme.ts';
 
@@ -57,6 +57,7 @@ function SignedIn({ session }: { readonly session: Session }) {
     queryKey: ['me', session.person.id],
     staleTime: 60_000,
     queryFn: async ({ signal }) => {
+      expectLocations();
       const { data } = await tb.credential.get({ signal });
       return { scopes: new Set(data.scopes), allLocations: data.locations === 'all' };
     },

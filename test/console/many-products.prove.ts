@@ -39,15 +39,25 @@ test('the first of 100,000 products are shown within 500 ms', async () => {
   expect(times[0]).toBeLessThan(500);
 }, 120_000);
 
+/**
+ * Notes when the third row is there, at the next frame. A locator would look again after up to half
+ * a second.
+ */
+const noteReady = `
+  const look = () => {
+    if (document.querySelectorAll('.rows [role=row]').length < 3) requestAnimationFrame(look);
+    else window.readyAfter = performance.now();
+  };
+  look();`;
+
 test('the page is ready within a second', async () => {
-  const tab = await shop.enter();
-  await tab.page.locator('.rows [role=row]').nth(2).waitFor();
+  const { page } = await shop.enter();
+  await page.addInitScript(noteReady);
   const times: number[] = [];
   for (let n = 0; n < 5; n += 1) {
-    const started = performance.now();
-    await tab.page.reload();
-    await tab.page.locator('.rows [role=row]').nth(2).waitFor();
-    times.push(performance.now() - started);
+    await page.reload();
+    await page.locator('.rows [role=row]').nth(2).waitFor();
+    times.push(await page.evaluate('window.readyAfter'));
   }
   times.sort((a, b) => a - b);
   process.stdout.write(`ready: ${times.map((one) => one.toFixed(0)).join(', ')} ms\n`);

@@ -2,7 +2,7 @@
 // page only hides what would be refused.
 
 import type { Credential, Location } from '@tallybook/client';
-import { useQuery } from '@tanstack/react-query';
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext } from 'react';
 import { queries, tb } from './client.ts';
 import type { Session } from './session.ts';
@@ -28,19 +28,26 @@ export function useMe(): Me {
 
 export const useMay = (scope: Scope): boolean => useMe().scopes.has(scope);
 
+const locations = queryOptions({
+  queryKey: ['locations', 'all'],
+  staleTime: 60_000,
+  queryFn: async ({ signal }) => {
+    const found: Location[] = [];
+    for await (const location of tb.locations.list({ limit: 200 }, { signal }))
+      found.push(location);
+    return found.sort((a, b) => a.name.localeCompare(b.name));
+  },
+});
+
 /** The locations that this person works at, by name. A merchant has few. */
 export function useLocations(): readonly Location[] | undefined {
-  const { data } = useQuery({
-    queryKey: ['locations', 'all'],
-    staleTime: 60_000,
-    queryFn: async ({ signal }) => {
-      const found: Location[] = [];
-      for await (const location of tb.locations.list({ limit: 200 }, { signal }))
-        found.push(location);
-      return found.sort((a, b) => a.name.localeCompare(b.name));
-    },
-  });
+  const { data } = useQuery(locations);
   return data;
+}
+
+/** Nearly every screen begins with them: they come while the first one is still loaded. */
+export function expectLocations(): void {
+  void queries.prefetchQuery(locations);
 }
 
 /** Everything that was read belongs to whoever read it. */
