@@ -80,13 +80,18 @@ async function ask({ limiter }: Node, principal: Principal, admitted: number[]):
   if (retryAfter === undefined) admitted.push(performance.now() / 1_000);
 }
 
-/** Asks several thousand times a second, some at once. */
+/**
+ * Asks several thousand times a second, some at once.
+ * @returns when the last answer came, in seconds: a busy machine gives it late.
+ */
 async function flood(node: Node, principal: Principal, seconds: number, admitted: number[]) {
-  const end = performance.now() + seconds * 1_000;
+  const start = performance.now();
+  const end = start + seconds * 1_000;
   while (performance.now() < end) {
     await Promise.all(Array.from({ length: 8 }, () => ask(node, principal, admitted)));
     await pause(1);
   }
+  return (performance.now() - start) / 1_000;
 }
 
 /** Asks at an even pace, without waiting for the answers. */
@@ -153,9 +158,9 @@ describe.concurrent('two nodes together', () => {
     const nodes = await Promise.all([startNode(), startNode()]);
     const principal = caller(limit);
     const admitted: number[] = [];
-    await Promise.all(nodes.map((node) => flood(node, principal, seconds, admitted)));
+    const took = await Promise.all(nodes.map((node) => flood(node, principal, seconds, admitted)));
     expect(shareOf(admitted, limit, seconds)).toBeGreaterThan(0.95);
-    expect(shareOf(admitted, limit, seconds)).toBeLessThan(1.05);
+    expect(shareOf(admitted, limit, Math.max(...took))).toBeLessThan(1.05);
     expect(mostPerSecond(nodes.flatMap((node) => node.asked))).toBeLessThan(20);
     expect(nodes.map((node) => node.limiter.admittedAlone)).toEqual([0, 0]);
   });
@@ -180,9 +185,9 @@ describe.concurrent('two nodes together', () => {
     const floods = [await startNode(), await startNode()].map((node) =>
       flood(node, caller({ perMinute: 60_000, burst: 9_000 }, limit, merchant), 3, admitted),
     );
-    await Promise.all(floods);
+    const took = await Promise.all(floods);
     expect(shareOf(admitted, limit, 3)).toBeGreaterThan(0.95);
-    expect(shareOf(admitted, limit, 3)).toBeLessThan(1.05);
+    expect(shareOf(admitted, limit, Math.max(...took))).toBeLessThan(1.05);
   });
 });
 
