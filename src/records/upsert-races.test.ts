@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { served } from '../../test/kit/again.ts';
 import { type Answer, type Api, newKey } from '../../test/kit/api.ts';
 import { withoutLimits } from '../../test/kit/database.ts';
 import { type Environment, startEnvironment, startNode } from '../../test/kit/environment.ts';
@@ -31,8 +32,12 @@ function freshId(): string {
   return `sync-${counter}`;
 }
 
-const upsert = (api: Api, id: string, body: object, key = newKey()) =>
+const upsertOnce = (api: Api, id: string, body: object, key = newKey()) =>
   api.patch(`/products?external_id=${id}`, body, { key });
+
+/** A definite answer: what was not done is sent again with its key. */
+const upsert = (api: Api, id: string, body: object, key = newKey()) =>
+  served(() => upsertOnce(api, id, body, key));
 
 const saidBy = (answers: readonly Answer[]) => answers.map(({ status, code }) => code ?? status);
 
@@ -138,7 +143,7 @@ describe('at one moment on two nodes', () => {
     const answers = await Promise.all(
       Array.from({ length: 200 }, (_, n) => {
         const id = ids[n % 10] ?? '';
-        return upsert(nodes[n % 3 ? 1 : 0], id, { name: `Name ${n}`, sku: id });
+        return upsertOnce(nodes[n % 3 ? 1 : 0], id, { name: `Name ${n}`, sku: id });
       }),
     );
     const made = answers.filter(({ status }) => status === 201);

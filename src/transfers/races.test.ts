@@ -53,7 +53,7 @@ const receive = (product: string, quantity: string, to = shop) =>
   transfer(apis[0], { to_location_id: to, reason: 'receipt', lines: one(product, quantity) });
 
 async function quantitiesOf(product: string): Promise<(string | undefined)[]> {
-  const { body } = await apis[0].get(`/products/${product}/levels`);
+  const { body } = await served(() => apis[0].get(`/products/${product}/levels`));
   return [shop, store].map(
     (place) =>
       body.data.find(({ location_id }: { location_id: string }) => location_id === place)?.quantity,
