@@ -11,6 +11,7 @@ import * as product from '../src/products/contract.ts';
 import { listOf } from '../src/records/list-store.ts';
 import { find } from '../src/records/store.ts';
 import { type Answer, type Api, newKey } from './kit/api.ts';
+import { homeCell } from './kit/cells.ts';
 import { createTestDatabase, type TestDatabase } from './kit/database.ts';
 import { startNode } from './kit/environment.ts';
 import { extent } from './kit/extent.ts';
@@ -317,8 +318,8 @@ async function counted() {
   const found = await db.sql<Record<string, string>>(
     `select relname as name, n_tup_ins as inserted, n_tup_upd as updated, n_tup_hot_upd as hot,
        n_tup_del as deleted, seq_tup_read as walked, coalesce(idx_tup_fetch, 0) as fetched
-     from pg_stat_user_tables where relname = any ($1)`,
-    [[...tables, 'locations']],
+     from pg_stat_user_tables where relname = any ($1) and schemaname in ($2, 'public')`,
+    [[...tables, 'locations'], homeCell],
   );
   return new Map(
     found.map(({ name = '', ...counts }) => [
@@ -433,6 +434,7 @@ test('no plan of a frequent statement scans a table, and no page is sorted', asy
   const statements = [...sent, ...(await rarePages())];
   const session = new pg.Client({ connectionString: db.serviceUrl });
   await session.connect();
+  await session.query(`set search_path = ${homeCell}, public`);
   const seen = new Set<string>();
   for (const statement of statements) {
     const { name, text } = statement;
