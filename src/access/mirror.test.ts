@@ -15,6 +15,7 @@ import { connectDatabase, type Database } from '../database/connect.ts';
 import * as consents from '../oauth/consent/store.ts';
 import * as tokens from '../oauth/token-store.ts';
 import { Authenticator } from './authenticator.ts';
+import { listVisible } from './managed-store.ts';
 import * as approvals from './operator/application-store.ts';
 import * as credentials from './operator/credential-store.ts';
 import { findOperator } from './operator/credential-store.ts';
@@ -95,6 +96,33 @@ async function commit(...statements: readonly Statement[]): Promise<readonly unk
 const read = <Row>(statement: Statement<Row>): Promise<Row[]> => database.reader.query(statement);
 
 const scopes = ['products.read'];
+
+/** The tokens of a merchant as its owners see them, by ID. */
+async function tokensSeen({ person }: World, { merchant }: Side) {
+  const sight = { merchant, credentialId: person, locations: null };
+  const rows = await read(
+    listVisible('tokens', sight, { status: undefined, after: undefined, limit: 50 }),
+  );
+  expect(new Set(rows.map(({ id }) => id)).size).toBe(rows.length);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+test('each of two merchants sees its own tokens, and what ended at it alone', async () => {
+  const world = await mirroredWorld();
+  const isEnded = async (side: Side) =>
+    (await tokensSeen(world, side)).get(world.consent)?.is_ended;
+  for (const side of world.sides) {
+    const seen = await tokensSeen(world, side);
+    expect(seen.get(world.person)?.last_four).toBe(side.ofPerson.slice(-4));
+    expect(seen.get(world.consent)).toMatchObject({ given_by: world.person, is_ended: false });
+  }
+  const [one, other] = world.sides;
+  await commit(credentials.revokeCredential(other.merchant, world.person));
+  expect([await isEnded(one), await isEnded(other)]).toEqual([false, true]);
+  await commit(approvals.revokeApproval(one.merchant, world.application));
+  await commit(credentials.revokeCredential(one.merchant, world.person));
+  expect([await isEnded(one), await isEnded(other)]).toEqual([true, true]);
+});
 
 describe('at one of two merchants alone', () => {
   const changes: readonly (readonly [string, (w: World, at: MerchantId) => Statement, number])[] = [

@@ -18,6 +18,9 @@ export const harmless: Readonly<Record<string, string>> = {
   'src/inventory/store.ts createLevels: l.merchant_id = a.merchant_id':
     'The location was proved to be the merchant’s with the credential, and locations are never ' +
     'deleted; the foreign key on (merchant_id, location_id) refuses any other.',
+  'src/access/managed-store.ts joined: t.merchant_id = c.merchant_id':
+    'The hash is the primary key of tokens, and who consents gives the hash of a token of the ' +
+    'same merchant.',
   'src/access/operator/prune-store.ts removeEndedTokens: t.merchant_id = $1':
     'The hash is the primary key of tokens, and the hashes are those of tokens of the merchant.',
   ['db/migrations/cell/0001_foundation.sql inventory_levels_grow: (new.merchant_id, ' +
