@@ -282,8 +282,7 @@ export function walkOperations(
           select count(*) as lines, count(distinct line) as numbers, min(product_id) as product_id,
             min(location_id) as location_id, min(id) as movement_id
           from inventory_movements
-          where merchant_id = $1 and (position, line) >= (c.position, -2147483648)
-            and (position, line) <= (c.position, 2147483647) and operation_id = c.id) m
+          where merchant_id = $1 and position = c.position and operation_id = c.id) m
         cross join lateral (values
           ('operation_without_outcome', c.status not in ('succeeded', 'rejected')
             or (c.status = 'succeeded') <> (c.resource_id is not null)
