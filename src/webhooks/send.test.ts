@@ -151,7 +151,7 @@ describe('a call', () => {
     const receiver = await silent();
     const sender = senderFor('127.0.0.1');
     const calls = [call(sender, `http://127.0.0.1:${receiver.port}/`)];
-    await vi.waitFor(() => expect(receiver.connections).toBe(1));
+    await vi.waitFor(() => expect(receiver.connections).toBe(1), 10_000);
     await sender.close();
     calls.push(call(sender, `http://127.0.0.1:${receiver.port}/`));
     expect(await Promise.all(calls)).toEqual([failed('stopped'), failed('stopped')]);
@@ -173,7 +173,7 @@ describe('a receiver', () => {
     expect(outcome).toEqual(failed('timeout', status));
     expect(outcome.milliseconds).toBeGreaterThanOrEqual(9_990);
     expect(outcome.milliseconds).toBeLessThan(14_000);
-    await vi.waitFor(() => expect(receiver.sockets.size).toBe(0));
+    await vi.waitFor(() => expect(receiver.sockets.size).toBe(0), 10_000);
   });
 
   test.concurrent('whose name is never found is left after 10 s', async () => {
@@ -211,7 +211,7 @@ describe('a receiver', () => {
     });
     const outcome = await call(local, `http://127.0.0.1:${receiver.port}/`);
     expect(outcome).toMatchObject({ status: 200, failure: null });
-    await vi.waitFor(() => expect(receiver.sockets.size).toBe(0));
+    await vi.waitFor(() => expect(receiver.sockets.size).toBe(0), 10_000);
     // What fits into the buffers of two sockets.
     expect(sent).toBeLessThan(16 * 1024 * 1024);
   });
@@ -353,8 +353,9 @@ describe('an address that is not allowed', () => {
     expect((await call(sender, url)).failure).toBeNull();
     expect(receiver.connections).toBe(1);
     for (const socket of receiver.sockets) socket.destroy();
-    await vi.waitFor(async () =>
-      expect(await call(sender, url)).toEqual(failed('address_not_allowed')),
+    await vi.waitFor(
+      async () => expect(await call(sender, url)).toEqual(failed('address_not_allowed')),
+      10_000,
     );
     expect(await call(sender, `http://good.example:${other.port}/`)).toEqual(
       failed('address_not_allowed'),

@@ -13,6 +13,9 @@ interface Call {
   readonly body: string;
 }
 const calls: Call[] = [];
+/** Without a time it would give up after a second. */
+const until = <Found>(look: () => Found | Promise<Found>) => vi.waitUntil(look, 15_000);
+
 let receiver: Server;
 let origin: string;
 let service: Environment;
@@ -56,7 +59,7 @@ test('a test sends one signed event once, however often it is asked for with one
   const [first, ...others] = await Promise.all([ask(), ask(), ask()]);
   others.push(await ask());
   for (const answer of [first, ...others]) expect(answer.status).toBe(200);
-  const attempts = await vi.waitUntil(async () => {
+  const attempts = await until(async () => {
     const found = await attemptsOf(id);
     return found.length > 0 && found;
   });
@@ -90,13 +93,10 @@ test('a test that fails is among the attempts, of which a hundred are kept', asy
     [id],
   );
   await api.post(`/webhooks/${id}/test`, {});
-  const attempts = await vi.waitUntil(
-    async () => {
-      const found = await attemptsOf(id);
-      return found[0].milliseconds !== 100 && found;
-    },
-    { timeout: 15_000 },
-  );
+  const attempts = await until(async () => {
+    const found = await attemptsOf(id);
+    return found[0].milliseconds !== 100 && found;
+  });
   expect(attempts).toHaveLength(100);
   expect(attempts[0]).toMatchObject({ status: null, failure: 'name_not_found' });
   expect(attempts.at(-1)).toMatchObject({ event_id: 'evt_2' });
@@ -112,15 +112,15 @@ test('no more than so many tests of a merchant are under way at once', async () 
   const { id } = await create(`${origin}/hang`);
   const most = limits.webhookTestsAtOnce;
   await Promise.all(Array.from({ length: most }, () => api.post(`/webhooks/${id}/test`, {})));
-  await vi.waitUntil(() => calls.length === 1 + most);
+  await until(() => calls.length === 1 + most);
   await api.post(`/webhooks/${id}/test`, {});
-  const [attempt] = await vi.waitUntil(async () => {
+  const [attempt] = await until(async () => {
     const found = await attemptsOf(id);
     return found.length > 0 && found;
   });
   expect(attempt).toMatchObject({ status: null, failure: 'too_many_tests' });
   receiver.closeAllConnections();
-  const attempts = await vi.waitUntil(async () => {
+  const attempts = await until(async () => {
     const found = await attemptsOf(id);
     return found.length === 1 + most && found;
   });
