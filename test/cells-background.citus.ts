@@ -1,7 +1,7 @@
 // What a service does by itself, and what it reads of the past, while a cell moves to another
 // server: all of it goes on. It needs a cluster: see vitest.citus.config.ts.
 
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { addressOf } from '../src/database/citus.ts';
 import { moveCell } from '../src/database/cluster.ts';
 import { homeCell } from './kit/cells.ts';
@@ -79,12 +79,8 @@ test('webhooks are called with every event, and are not paused', async () => {
   await receiver.until((one) => one.positions().length === positions.length, 60_000);
   expect(receiver.positions()).toEqual(positions);
   // Reservations that expire meanwhile take it further.
-  const isThere = async () => {
-    const { status, last_status, position } = await shop.webhook(hook);
-    expect([status, last_status]).toEqual(['active', 204]);
-    expect(Number(position)).toBeGreaterThanOrEqual(positions.at(-1) ?? 0);
-  };
-  await vi.waitFor(isThere, { timeout: 60_000, interval: 50 });
+  const position = expect.toSatisfy((place) => Number(place) >= (positions.at(-1) ?? 0));
+  await shop.untilWebhook(hook, { status: 'active', position, last_status: 204 }, 60_000);
 });
 
 test('reservations expire, each once, and what they held is available', async () => {

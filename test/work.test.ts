@@ -6,6 +6,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Statement } from '../src/core/statement.ts';
 import * as customer from '../src/customers/contract.ts';
+import { pathOf } from '../src/database/cells.ts';
 import { readHappenings } from '../src/events/store.ts';
 import * as product from '../src/products/contract.ts';
 import { listOf } from '../src/records/list-store.ts';
@@ -434,7 +435,7 @@ test('no plan of a frequent statement scans a table, and no page is sorted', asy
   const statements = [...sent, ...(await rarePages())];
   const session = new pg.Client({ connectionString: db.serviceUrl });
   await session.connect();
-  await session.query(`set search_path = ${homeCell}, public`);
+  await session.query(`set search_path = ${pathOf(homeCell)}`);
   const seen = new Set<string>();
   for (const statement of statements) {
     const { name, text } = statement;

@@ -13,7 +13,7 @@ beforeAll(async () => {
   exchange = await Exchange.start();
   shop = await exchange.shop();
   const make = async (path: string, form: object): Promise<string> =>
-    (await created(shop.api, path, form)).id;
+    (await created(shop.api, path, form)).data.id;
   const metadata = { '=k': '=v', __color: 'a,"b"; c' };
   location = await make('/locations', {
     name: '@Lager',

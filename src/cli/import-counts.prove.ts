@@ -14,9 +14,9 @@ afterAll(() => exchange.stop());
 /** With a location and these products. */
 async function stocked(skus: readonly string[]): Promise<{ shop: Shop; location: string }> {
   const shop = await exchange.shop();
-  const { id } = await created(shop.api, '/locations', { name: 'Shop', code: 'S1' });
+  const { data } = await created(shop.api, '/locations', { name: 'Shop', code: 'S1' });
   for (const sku of skus) await created(shop.api, '/products', { name: sku, sku });
-  return { shop, location: id };
+  return { shop, location: data.id };
 }
 
 const levelsOf = async ({ api }: Shop, location: string) =>

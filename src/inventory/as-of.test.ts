@@ -367,7 +367,6 @@ describe('a page of levels as of a moment', () => {
       const shop = await newShop(0);
       const [location = ''] = shop.locations;
       await addLedger(service.db, shop.owner, location, { levels: 1, movements });
-      await service.db.sql('analyze');
       const { journal } = (await shop.api.get(`${levelsAt(location)}&as_of=now`)).body.meta;
       for (const position of [movements / 2, movements]) {
         const more = `&as_of_position=${position}&journal=${journal}`;

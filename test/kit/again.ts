@@ -52,12 +52,12 @@ export async function asked<Sent>(
 export const served = (ask: () => Promise<Answer>): Promise<Answer> =>
   asked(ask, ({ status, code }) => (isBusy(status) ? `${status} ${code}` : undefined));
 
-/** Creates something for a test to start from, and returns it. */
+/** Creates something for a test to start from. */
 export async function created(api: Api, path: string, form: object): Promise<Answer['body']> {
   const key = newKey();
   const { status, body } = await served(() => api.post(path, form, { key }));
   expect([status, body.error]).toEqual([201, undefined]);
-  return body.data;
+  return body;
 }
 
 const isBusy = (status: number) => status === 503 || status === 504;

@@ -40,12 +40,12 @@ export class Shop {
 
   async location(name = 'Shop'): Promise<string> {
     const code = `L${Math.random().toString(36).slice(2, 8).toUpperCase()}`;
-    return (await created(this.api, '/locations', { name, code })).id;
+    return (await created(this.api, '/locations', { name, code })).data.id;
   }
 
   /** A product, and how much of it is at a location. */
   async product(form: object, at?: string, quantity = '0'): Promise<string> {
-    const { id } = await created(this.api, '/products', form);
+    const { id } = (await created(this.api, '/products', form)).data;
     if (at !== undefined && quantity !== '0') await this.setLevel(id, at, quantity);
     return id;
   }

@@ -36,6 +36,7 @@ export async function addLedger(
     );
   }
   await session.query('commit; analyze');
+  await session.end();
 }
 
 /** `p` is the number of a level, `s` that of a movement in it, which adds one. */
