@@ -24,7 +24,7 @@ import { findMerchantOfCustomer } from './operator/merchant-store.ts';
 import { atMerchant, createMerchant } from './operator/merchants.ts';
 import * as pruning from './operator/prune-store.ts';
 import { takeTokens } from './rate/bucket-store.ts';
-import { noteUses } from './store.ts';
+import { extendSessions, noteUses } from './store.ts';
 import { hashToken, kept, mintToken } from './token.ts';
 import { commitAll } from './transact.ts';
 
@@ -216,6 +216,19 @@ describe('at one of two merchants alone', () => {
       [[one.merchant, other.merchant]],
     );
     expect(used).toEqual([{ merchant_id: one.merchant }]);
+  });
+
+  test('a token is a session that is used, because its credential is of a person', async () => {
+    const { sides, person } = await mirroredWorld();
+    const [one, other] = sides;
+    const invite = `update credentials set role = 'viewer', name_key = 'ada', invited_at = now()
+      where merchant_id = $1 and id = $2`;
+    await db.sql(invite, [other.merchant, person]);
+    const ofOne = await recordsOf(db, one.merchant);
+    const ofOther = await recordsOf(db, other.merchant);
+    await commit(extendSessions(sides.map((of) => hashToken(of.ofPerson))));
+    expect(await recordsOf(db, one.merchant)).toEqual(ofOne);
+    expect(await recordsOf(db, other.merchant)).not.toEqual(ofOther);
   });
 
   test('tokens are taken from a bucket, and it is forgotten', async () => {

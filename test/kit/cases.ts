@@ -90,6 +90,19 @@ export async function onceId(
   return answer.body.data.id;
 }
 
+/**
+ * The ID of what a request with this key needs made before it, which it makes; undefined when that
+ * is nothing.
+ */
+export async function madeFor(
+  one: Case,
+  shop: TestMerchant,
+  api: Api,
+  key: string,
+): Promise<string | undefined> {
+  return (await ownId(one, shop, api)) ?? (await onceId(one, shop, api, key));
+}
+
 /** Sends the valid request of an endpoint, with the changes. */
 export async function send(
   one: Case,
@@ -98,7 +111,7 @@ export async function send(
   change: Change = {},
 ): Promise<Answer> {
   const key = change.key ?? newKey();
-  const id = change.id ?? (await ownId(one, shop, api)) ?? (await onceId(one, shop, api, key));
+  const id = change.id ?? (await madeFor(one, shop, api, key));
   const path = pathOf(one, shop, id === undefined ? change : { ...change, id });
   if (one.contract.kind !== 'write') return api.send('GET', path, undefined, change);
   const body = change.text ?? JSON.stringify(change.body ?? freshBody(one, shop));

@@ -115,23 +115,48 @@ const owned = [...copied, 'credential_tokens'];
  * A fingerprint of all that a merchant has, but for one table. When a credential was used is no
  * record of its, and attempts to call a webhook are noted behind the answer.
  */
-export async function recordsOf(
+export function recordsOf(db: TestDatabase, merchant: string, but?: string): Promise<unknown> {
+  const sum = "count(*), md5(string_agg(one, '|' order by one)) as sum";
+  return ofEach(
+    db,
+    merchant,
+    owned.filter((table) => table !== but),
+    sum,
+  );
+}
+
+/** How many of a merchant's rows match a pattern, as JSON. */
+export async function countOf(
   db: TestDatabase,
   merchant: string,
-  but?: string,
-): Promise<unknown> {
+  pattern: string,
+): Promise<number> {
+  const counts = await ofEach(
+    db,
+    merchant,
+    owned,
+    `count(*) filter (where one ~ '${pattern}')::int`,
+  );
+  return counts.reduce((sum, { count }) => sum + count, 0);
+}
+
+/** What an expression says of the rows of each table, `one` by one. */
+async function ofEach<Row extends { count: number }>(
+  db: TestDatabase,
+  merchant: string,
+  names: readonly string[],
+  expression: string,
+): Promise<Row[]> {
   const [found] = await db.sql<{ cell: string }>('select cell from merchants where id = $1', [
     merchant,
   ]);
   const placeOf = (table: string) => (tables.includes(table) ? `${found?.cell}.${table}` : table);
-  const queries = owned
-    .filter((table) => table !== but)
-    .map(
-      (table) =>
-        `select '${table}' as name, count(*), md5(string_agg(one, '|' order by one)) as sum
+  const queries = names.map(
+    (table) =>
+      `select '${table}' as name, ${expression}
        from (select (to_jsonb(t) - 'last_used_at' - 'attempts')::text as one
          from ${placeOf(table)} t
          where merchant_id = $1) rows`,
-    );
-  return db.sql(queries.join(' union all '), [merchant]);
+  );
+  return db.sql<Row>(queries.join(' union all '), [merchant]);
 }

@@ -155,6 +155,7 @@ export function predicateMutants(): Mutant[] {
 }
 
 const mirror = 'test/mirror.test.ts';
+const mirrorBatch = 'test/mirror-batch.test.ts';
 const accessMirror = 'src/access/mirror.test.ts';
 const verify = 'src/inventory/verify.test.ts';
 const deliveryMirror = 'src/webhooks/delivery-mirror.test.ts';
@@ -164,10 +165,11 @@ const suites: readonly (readonly [string, readonly string[]])[] = [
   ['src/inventory/verify-store.ts', [verify, 'src/people/verify.test.ts']],
   ['src/webhooks/delivery-store.ts', [deliveryMirror]],
   ['src/access/store.ts', [mirror, accessMirror]],
+  ['src/access/managed-store.ts', [accessMirror, mirror, mirrorBatch]],
   ['src/access/', [accessMirror]],
   ['src/oauth/', [accessMirror, mirror]],
   ['db/', [mirror, accessMirror, 'src/inventory/ledger.test.ts']],
-  ['src/', [mirror]],
+  ['src/', [mirror, mirrorBatch]],
 ];
 
 function suitesOf(file: string): readonly string[] {
