@@ -3,7 +3,7 @@
 import { Alert, Button, FileInput, Group, Radio, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { Failure } from '../../parts/failure.tsx';
-import { type Draft, useDraft } from '../../service/drafts.ts';
+import { useDraft } from '../../service/drafts.ts';
 import { useMe } from '../../service/me.tsx';
 import { texts } from '../../texts.ts';
 import { guessed, type Mapping, type NounName, nounNames, nounOf } from './columns.ts';
@@ -14,8 +14,6 @@ import { readSource, type Source, withConstants } from './source.ts';
 
 const words = texts.exchange;
 
-export type RunDraft = Draft<Run | null>;
-
 interface Chosen {
   readonly source: Source;
   readonly noun: NounName;
@@ -23,7 +21,7 @@ interface Chosen {
 }
 
 export function ImportPart() {
-  const draft: RunDraft = useDraft<Run | null>('import', null);
+  const draft = useDraft<Run | null>('import', null);
   const { noun, setNoun, offered } = useNoun(draft.value);
   const [file, setFile] = useState<File | null>(null);
   const [chosen, setChosen] = useState<Chosen>();

@@ -8,11 +8,11 @@ import { Link } from 'react-router';
 import { countText } from '../../format.ts';
 import { Failure } from '../../parts/failure.tsx';
 import { tb } from '../../service/client.ts';
+import type { Draft } from '../../service/drafts.ts';
 import { texts } from '../../texts.ts';
 import { type Plan, planOf } from './check-rows.ts';
 import { nounOf } from './columns.ts';
 import { download } from './download.ts';
-import type { RunDraft } from './import-part.tsx';
 import { ResultRows, Totals } from './results.tsx';
 import { type Run, sendRows } from './send-rows.ts';
 import type { Source } from './source.ts';
@@ -25,7 +25,7 @@ const reasonColumn = 'refused_because';
 
 interface RunProgressProps {
   readonly source: Source;
-  readonly draft: RunDraft;
+  readonly draft: Draft<Run | null>;
   onAnother(): void;
 }
 
@@ -89,7 +89,7 @@ const wantedOf = (source: Source, { noun, mapping, add, counting }: Run) => ({
   ...{ source, noun: nounOf(noun), mapping, add, counting },
 });
 
-function useSending(source: Source, draft: RunDraft, plan: Plan | null) {
+function useSending(source: Source, draft: Draft<Run | null>, plan: Plan | null) {
   const queries = useQueryClient();
   const { problem, isBusy, attempt } = useAttempt();
   const ended = useRef(new AbortController());

@@ -7,7 +7,7 @@ import { ProductLine } from '../../parts/product-line.tsx';
 import { tb } from '../../service/client.ts';
 import { texts } from '../../texts.ts';
 import { isArrival, type Line, lineFault, type Move } from './draft.ts';
-import type { Used } from './move.tsx';
+import type { Used } from './use-move.ts';
 
 const words = texts.move;
 

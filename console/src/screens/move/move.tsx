@@ -14,7 +14,7 @@ import { isArrival, type Kind, kinds, lineFault } from './draft.ts';
 import { Lines } from './lines.tsx';
 import { MovedNote } from './moved-note.tsx';
 import { Refused } from './refused.tsx';
-import { useMove } from './use-move.ts';
+import { type Used, useMove } from './use-move.ts';
 
 const words = texts.move;
 
@@ -73,8 +73,6 @@ function useWantedKind({ isBlocked, change }: Used, onChosen: () => void): void 
     setTimeout(onChosen);
   });
 }
-
-export type Used = ReturnType<typeof useMove>;
 
 function Places({ move, isBlocked, change }: Used) {
   const isSame = move.kind === 'transfer' && move.to !== null && move.to === move.place;

@@ -5,7 +5,7 @@ import { Quantity, RefusedError, type TallybookError } from '@tallybook/client';
 import { quantityText } from '../../format.ts';
 import { PostState } from '../../parts/post-state.tsx';
 import { texts } from '../../texts.ts';
-import type { Used } from './move.tsx';
+import type { Used } from './use-move.ts';
 
 const words = texts.move;
 

@@ -67,3 +67,5 @@ export function useMove(onMoved: () => void) {
   const used = { move, moved, forgetMoved, post, isBlocked };
   return { ...used, change, add, type, remove, clear: draft.clear };
 }
+
+export type Used = ReturnType<typeof useMove>;

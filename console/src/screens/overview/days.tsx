@@ -9,7 +9,7 @@ import { tb } from '../../service/client.ts';
 import { useLocations } from '../../service/me.tsx';
 import { texts } from '../../texts.ts';
 import { DayBars } from './day-bars.tsx';
-import { Panel } from './overview.tsx';
+import { Panel } from './panel.tsx';
 
 const words = texts.overview;
 

@@ -1,19 +1,17 @@
 // How a location is doing: what happens there, what runs low, what was short, what needs somebody.
 
-import { Anchor, Card, Group, List, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { Anchor, Group, List, SimpleGrid, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { quantityText } from '../../format.ts';
 import { Ago } from '../../parts/ago.tsx';
-import { Failure } from '../../parts/failure.tsx';
-import { Loading } from '../../parts/loading.tsx';
 import { LocationSelect } from '../../parts/location-select.tsx';
 import { Screen } from '../../parts/screen.tsx';
 import { tb } from '../../service/client.ts';
 import { usePlace } from '../../service/place.ts';
 import { texts } from '../../texts.ts';
 import { Days } from './days.tsx';
+import { Panel } from './panel.tsx';
 import { Short } from './short.tsx';
 
 const words = texts.overview;
@@ -47,28 +45,6 @@ export function OverviewScreen() {
         </>
       )}
     </Screen>
-  );
-}
-
-interface PanelProps {
-  readonly title: string;
-  readonly error: Error | null;
-  readonly isPending: boolean;
-  onAgain(): void;
-  readonly children: ReactNode;
-}
-
-/** One subject, calm: a title and what there is to say. */
-export function Panel({ title, error, isPending, onAgain, children }: PanelProps) {
-  return (
-    <Card withBorder component="section" aria-label={title}>
-      <Stack gap="xs">
-        <Title order={2}>{title}</Title>
-        {error !== null && <Failure error={error} onAgain={onAgain} />}
-        {isPending && <Loading />}
-        {error === null && !isPending && children}
-      </Stack>
-    </Card>
   );
 }
 

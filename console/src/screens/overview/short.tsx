@@ -10,7 +10,7 @@ import { RequestLink } from '../../parts/request-link.tsx';
 import { tb } from '../../service/client.ts';
 import { useProduct } from '../../service/names.ts';
 import { texts } from '../../texts.ts';
-import { Panel } from './overview.tsx';
+import { Panel } from './panel.tsx';
 
 const words = texts.overview;
 

@@ -6,8 +6,7 @@ import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/loading.tsx';
 import { tb } from '../../service/client.ts';
 import { texts } from '../../texts.ts';
-import type { Edit } from './details.tsx';
-import { changedFields, type FieldName, fieldsOf, fieldText } from './fields.ts';
+import { changedFields, type Edit, type FieldName, fieldsOf, fieldText } from './fields.ts';
 
 const words = texts.product.conflict;
 

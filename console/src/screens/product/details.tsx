@@ -14,17 +14,10 @@ import { type Post, usePost } from '../../service/post.ts';
 import { texts } from '../../texts.ts';
 import { BarcodeAsked, useBarcode } from './barcode.tsx';
 import { Conflict } from './conflict.tsx';
-import { changedFields, changesOf, type Fields, fieldsOf } from './fields.ts';
+import { changedFields, changesOf, type Edit, fieldsOf } from './fields.ts';
 import { ProductFields } from './product-fields.tsx';
 
 const words = texts.product;
-
-export interface Edit {
-  /** The version that was read when the person began, and what stood there. */
-  readonly version: number;
-  readonly base: Fields;
-  readonly typed: Fields;
-}
 
 export function Details({ product }: { readonly product: Product }) {
   const mayWrite = useMay('products.write');

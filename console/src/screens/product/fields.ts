@@ -21,6 +21,14 @@ export interface Fields {
 
 export type FieldName = keyof Fields;
 
+/** What a person changes. */
+export interface Edit {
+  /** The version that was read when the person began, and what stood there. */
+  readonly version: number;
+  readonly base: Fields;
+  readonly typed: Fields;
+}
+
 export const emptyFields: Fields = {
   name: '',
   description: '',

@@ -5,7 +5,7 @@ import { Quantity } from '@tallybook/client';
 import { quantityText } from '../../format.ts';
 import type { Draft } from '../../service/drafts.ts';
 import { texts } from '../../texts.ts';
-import type { Change } from './editable-level.tsx';
+import type { Change } from './use-change.ts';
 
 const words = texts.stock;
 

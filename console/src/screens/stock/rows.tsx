@@ -10,6 +10,7 @@ import { useAsOf } from '../../service/as-of.ts';
 import { useMay } from '../../service/me.tsx';
 import { texts } from '../../texts.ts';
 import { EditableLevel } from './editable-level.tsx';
+import { Unit } from './unit.tsx';
 
 const words = texts.stock;
 
@@ -192,14 +193,6 @@ function Name({ row }: { readonly row: StockItem }) {
 
 function isLow({ available_quantity: available, low_stock_at: at }: StockItem): boolean {
   return available !== null && at !== null && Quantity.compare(available, at) <= 0;
-}
-
-export function Unit({ row: { unit } }: { readonly row: Pick<StockItem, 'unit'> }) {
-  return unit.code === 'each' ? null : (
-    <Text span size="xs" c="dimmed">
-      {unit.code}
-    </Text>
-  );
 }
 
 function Moment({ time }: { readonly time: string | null }) {
