@@ -10,7 +10,7 @@ import { Given } from '../../test/kit/given.ts';
 import { mirrorOf, recordsOf } from '../../test/kit/mirror.ts';
 import { mintId } from '../core/id.ts';
 import type { MerchantId } from '../core/principal.ts';
-import type { Statement } from '../core/statement.ts';
+import { later, type Statement } from '../core/statement.ts';
 import { connectDatabase, type Database } from '../database/connect.ts';
 import * as consents from '../oauth/consent/store.ts';
 import * as tokens from '../oauth/token-store.ts';
@@ -158,8 +158,9 @@ describe('at one of two merchants alone', () => {
   test('a token is replaced by one with as long a life', async () => {
     const { sides, person } = await mirroredWorld();
     const [one, other] = sides;
-    const age = `update credential_tokens set created_at = created_at - interval '1 hour',
-      expires_at = expires_at + interval '9 days' where merchant_id = $1`;
+    const age = `update credential_tokens set
+      created_at = ${later('created_at', "interval '-1 hour'")},
+      expires_at = ${later('expires_at', "interval '9 days'")} where merchant_id = $1`;
     for (const [at, others] of [sides, [other, one]] as const) {
       if (at === other) await db.sql(age, [other.merchant]);
       const before = await recordsOf(db, others.merchant);

@@ -1,4 +1,3 @@
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Api } from '../../test/kit/api.ts';
 import { type Environment, startEnvironment } from '../../test/kit/environment.ts';
@@ -157,8 +156,7 @@ describe('a page', () => {
     const { merchant, credential } = await merchantOf();
     const count = extent(30_000, 1_000_000);
     const { product, elsewhere } = await manyOperations(merchant, credential, count);
-    const client = new pg.Client({ connectionString: service.db.serviceUrl });
-    await client.connect();
+    const client = await service.db.session();
     const buffersOf = async (after: number, reach: object) => {
       const { text, values } = readFeed(
         merchant as MerchantId,
@@ -198,7 +196,6 @@ describe('a page', () => {
       expect(Math.max(...touched), seen).toBeLessThan(most);
       expect(touched.at(-1), seen).toBeLessThan(most / 50);
     }
-    await client.end();
   }, 300_000);
 });
 

@@ -144,22 +144,22 @@ describe('a connection lost before COMMIT', () => {
 describe('a commit', () => {
   test('is flushed before it is answered, whatever the batch may set for itself', async () => {
     // Looked at in the very transaction, after everything that it does.
-    await service.db.sql(`
-      create function require_flush() returns trigger language plpgsql as $$
+    await service.db.sql(`create function require_flush() returns trigger language plpgsql as $$
       begin
         if current_setting('synchronous_commit') <> 'on' or current_setting('fsync') <> 'on' then
           raise exception 'would be answered before it is on disk';
         end if;
         return null;
-      end $$;
-      create constraint trigger flushed after insert on operations
-        deferrable initially deferred for each row execute function require_flush();`);
+      end $$`);
+    await service.db.sql(`create constraint trigger flushed after insert on operations
+      deferrable initially deferred for each row execute function require_flush()`);
     try {
       const customer = { name: 'Ada', email: 'ada@example.com' };
       expect((await api.post(path, await adjustment())).status).toBe(201);
       expect((await api.post('/customers', customer)).status).toBe(201);
     } finally {
-      await service.db.sql('drop trigger flushed on operations; drop function require_flush()');
+      await service.db.sql('drop trigger flushed on operations');
+      await service.db.sql('drop function require_flush()');
     }
   });
 });

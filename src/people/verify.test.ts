@@ -1,9 +1,9 @@
 // What `verify` says of people and tokens: nothing while whatever an operation has made or changed
-// is there, and which operation when it is not. Damage is planted with the constraints off.
+// is there, and which operation when it is not.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Environment, startEnvironment } from '../../test/kit/environment.ts';
-import { connectDatabase, type Database } from '../database/connect.ts';
+import { connect, type Environment, startEnvironment } from '../../test/kit/environment.ts';
+import type { Database } from '../database/connect.ts';
 import { verifyLedger } from '../inventory/verify.ts';
 
 let service: Environment;
@@ -11,7 +11,7 @@ let database: Database;
 
 beforeAll(async () => {
   service = await startEnvironment();
-  database = connectDatabase({ url: service.db.serviceUrl, writers: 2 });
+  database = connect(service.db.serviceUrl, 2);
 });
 afterAll(async () => {
   await database.close();
@@ -19,8 +19,7 @@ afterAll(async () => {
 });
 
 async function damage(sql: string, values: readonly unknown[]): Promise<void> {
-  const session = await service.db.session();
-  await session.query('set session_replication_role = replica');
+  const session = await service.db.globalSession();
   const { rowCount } = await session.query(sql, [...values]);
   expect(rowCount).toBe(1);
 }
@@ -33,7 +32,9 @@ const missing = async (merchant: string) => {
 const copy = `insert into credentials
   select (jsonb_populate_record(c, jsonb_build_object('merchant_id', $3::text))).*
   from credentials c where c.merchant_id = $1 and c.id = $2`;
-const gone = 'delete from credentials where merchant_id = $1 and id = $2';
+const gone = `with ended as (
+    delete from credential_tokens where merchant_id = $1 and credential_id = $2)
+  delete from credentials where merchant_id = $1 and id = $2`;
 
 test.each([
   ['a person who is missing', '/people', { name: 'Ada', role: 'viewer' }, gone],

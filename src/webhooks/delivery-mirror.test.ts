@@ -11,14 +11,15 @@ test('webhooks with one ID, of two merchants, each get what is theirs', async ()
   const [receiver, others] = [await Receiver.listen(), await Receiver.listen(500)];
   const id = await one.hook(receiver);
   const old = await other.hook(others, { status: 'paused' });
+  const session = await service.db.session();
   for (const statement of [
     `insert into webhooks select r.* from webhooks t, jsonb_populate_record(null::webhooks,
        to_jsonb(t) || jsonb_build_object('id', $2::text)) r where t.id = $1`,
     'update webhook_progress set webhook_id = $2 where webhook_id = $1',
   ]) {
-    await service.db.sql(statement, [old, id]);
+    await session.query(statement, [old, id]);
   }
-  await service.db.sql('delete from webhooks where id = $1', [old]);
+  await session.query('delete from webhooks where id = $1', [old]);
   // What is sealed for one ID cannot be opened under another.
   await other.change(id, { rotate_secret: true, status: 'active' });
   const delivery = service.service.deliver();

@@ -2,12 +2,12 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { homeCell } from '../../test/kit/cells.ts';
-import { type Environment, startEnvironment } from '../../test/kit/environment.ts';
+import { connect, type Environment, startEnvironment } from '../../test/kit/environment.ts';
 import { Receiver } from '../../test/kit/receiver.ts';
 import { Shop } from '../../test/kit/shop.ts';
 import type { MerchantId } from '../core/principal.ts';
 import { begin, commit } from '../core/statement.ts';
-import { connectDatabase, type Database } from '../database/connect.ts';
+import type { Database } from '../database/connect.ts';
 import { claim, saveProgress } from './delivery-store.ts';
 
 let service: Environment;
@@ -15,7 +15,7 @@ let database: Database;
 
 beforeAll(async () => {
   service = await startEnvironment();
-  database = connectDatabase({ url: service.db.serviceUrl, writers: 8 }).inCell(homeCell);
+  database = connect(service.db.serviceUrl, 8).inCell(homeCell);
 });
 afterAll(async () => {
   await database.close();

@@ -9,6 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../../../test/kit/databas
 import { startNode } from '../../../test/kit/environment.ts';
 import { Given } from '../../../test/kit/given.ts';
 import type { MerchantId } from '../../core/principal.ts';
+import { later } from '../../core/statement.ts';
 import { connectDatabase, type Database } from '../../database/connect.ts';
 import { scopes } from '../../resources.ts';
 import { Authenticator } from '../authenticator.ts';
@@ -211,8 +212,8 @@ describe('rotating', () => {
   test('brings back a credential whose token has ended', async () => {
     const { credential, token } = await create();
     await db.sql(
-      `update credential_tokens set created_at = created_at - interval '91 days',
-         expires_at = expires_at - interval '91 days' where credential_id = $1`,
+      `update credential_tokens set created_at = ${later('created_at', "interval '-91 days'")},
+         expires_at = ${later('expires_at', "interval '-91 days'")} where credential_id = $1`,
       [credential.id],
     );
     expect(await isAdmitted(token)).toBe(false);
