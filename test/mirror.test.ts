@@ -282,12 +282,14 @@ test('a new pair of product and location is created for one merchant only', asyn
   }
 });
 
+const locked = ['customers', 'products', 'locations', 'inventory_levels', 'credentials'];
+
 test('a lock on everything of one merchant does not delay the other', async () => {
   const [product, location] = [shop.products[0], shop.locations[0]];
   for (const [one, other] of sides) {
     const session = await service.db.session();
     await session.query('begin');
-    for (const table of ['customers', 'products', 'locations', 'inventory_levels']) {
+    for (const table of locked) {
       await session.query(`select from ${table} where merchant_id = $1 for update`, [
         other.merchant,
       ]);
