@@ -45,7 +45,8 @@ export function sendSuccess(reply: FastifyReply, success: Success): FastifyReply
 }
 
 export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
-  const isOAuth = reply.request.routeOptions?.config?.isOAuth === true;
+  const { routeOptions, knownPath } = reply.request;
+  const isOAuth = routeOptions?.config?.isOAuth === true || knownPath?.isOAuth === true;
   return reply
     .code(problem.status)
     .headers(problemHeaders(problem))

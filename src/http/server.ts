@@ -19,6 +19,7 @@ import { Problem, retryLater } from '../core/problem.ts';
 import type { Certificate } from './certificate.ts';
 import { codingOf, compress } from './compression.ts';
 import { LargeBodies } from './large-bodies.ts';
+import { type KnownPath, KnownPaths, methodNotAllowed } from './paths.ts';
 import { type Api, apiPrefix, type Handler, handlerOf } from './pipeline.ts';
 import type { LimitHeaders } from './rate-limit.ts';
 import { commonHeaders, problemOf, type Success, sendProblem, sendSuccess } from './respond.ts';
@@ -39,6 +40,8 @@ declare module 'fastify' {
     deadline: number;
     /** The Content-Type line as it was sent. */
     declaredType: string | undefined;
+    /** The path, when it is there and has no such method. */
+    knownPath: KnownPath | undefined;
     /** What was answered, when it was a problem. */
     problem: Problem | undefined;
     /** What the writes of a batch were refused with. */
@@ -146,8 +149,7 @@ export function createServer(options: ServerOptions): HttpServer {
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: false });
   }
   takeOverBodies(app);
-  takeOverRequests(app, state, options);
-  addRoutes(app, options);
+  takeOverRequests(app, state, options, addRoutes(app, options));
   return {
     fastify: app,
     startDraining: () => {
@@ -183,12 +185,14 @@ function takeOverRequests(
   app: FastifyInstance,
   state: { readonly isDraining: boolean },
   options: ServerOptions,
+  paths: KnownPaths,
 ): void {
   app.decorateRequest('caller', undefined);
   app.decorateRequest('limitHeaders', undefined);
   app.decorateRequest('startedAt', 0);
   app.decorateRequest('deadline', 0);
   app.decorateRequest('declaredType', undefined);
+  app.decorateRequest('knownPath', undefined);
   app.decorateRequest('problem', undefined);
   app.decorateRequest('itemProblems');
   app.decorateRequest('oauthError', undefined);
@@ -225,10 +229,15 @@ function takeOverRequests(
     return sendProblem(reply, request.problem);
   });
   app.setNotFoundHandler((request, reply) => {
-    const isOutside = !request.url.startsWith(`${apiPrefix}/`);
-    request.problem = isOutside ? notFoundOutside() : new Problem('not_found');
+    request.knownPath = paths.find(request.url);
+    request.problem = problemAt(request.url, request.knownPath);
     return sendProblem(reply, request.problem);
   });
+}
+
+function problemAt(url: string, known: KnownPath | undefined): Problem {
+  if (known !== undefined) return methodNotAllowed(known);
+  return url.startsWith(`${apiPrefix}/`) ? new Problem('not_found') : notFoundOutside();
 }
 
 const outside = `Nothing is here. The API begins at ${apiPrefix}, its documentation is at /docs.`;
@@ -248,10 +257,8 @@ function messageProblem({ raw, routeOptions }: FastifyRequest): Error | undefine
   return isUnknown ? new Problem('not_found') : undefined;
 }
 
-function addRoutes(app: FastifyInstance, options: ServerOptions): void {
-  const methodsByPath = new Map<string, string[]>();
-  const note = (path: string, ...methods: string[]) =>
-    methodsByPath.set(path, [...(methodsByPath.get(path) ?? []), ...methods]);
+function addRoutes(app: FastifyInstance, options: ServerOptions): KnownPaths {
+  const paths = new KnownPaths();
   const { console: ours } = options;
   const roots = [
     { root: apiPrefix, config: {} },
@@ -286,7 +293,7 @@ function addRoutes(app: FastifyInstance, options: ServerOptions): void {
       ...(bodyLimit > ordinaryBody.bytes ? { bodyLimit, preParsing } : {}),
       handler: async (request, reply) => sendSuccess(reply, await handler(request)),
     });
-    note(url, ...(method === 'GET' ? ['GET', 'HEAD'] : [method]));
+    paths.add(url, method === 'GET' ? ['GET', 'HEAD'] : [method]);
   }
   for (const site of [...options.sites, ...(ours?.pages ?? [])]) {
     app.get(site.path, async (request, reply) => {
@@ -299,14 +306,14 @@ function addRoutes(app: FastifyInstance, options: ServerOptions): void {
         .send(body);
     });
     // Below an open path are routes of others.
-    if (!site.path.endsWith('*')) note(site.path, 'GET', 'HEAD');
+    if (!site.path.endsWith('*')) paths.add(site.path, ['GET', 'HEAD']);
   }
-  for (const [url, methods] of methodsByPath) refuseOtherMethods(app, url, methods, false);
   for (const { path: url, methods, answer: handler } of options.oauthRoutes) {
     const method = [...methods];
     app.route({ method, url, handler, exposeHeadRoute: false, config: { isOAuth: true } });
-    refuseOtherMethods(app, url, methods, true);
+    paths.add(url, methods, true);
   }
+  return paths;
 }
 
 const consolePrefix = '/console';
@@ -321,23 +328,6 @@ function bodyBytesMaxIn(endpoints: readonly Endpoint[]): (path: string) => numbe
     }
   }
   return (path) => byPath.get(path) ?? ordinaryBody.bytes;
-}
-
-function refuseOtherMethods(
-  app: FastifyInstance,
-  url: string,
-  methods: readonly string[],
-  isOAuth: boolean,
-): void {
-  const Allow = methods.join(', ');
-  app.route({
-    method: app.supportedMethods.filter((method) => !methods.includes(method)),
-    url,
-    config: { isOAuth },
-    handler: () => {
-      throw new Problem('method_not_allowed', { headers: { Allow } });
-    },
-  });
 }
 
 /**
@@ -364,7 +354,7 @@ function record(request: FastifyRequest, reply: FastifyReply): RequestRecord {
   return {
     requestId: request.id,
     method: request.method,
-    route: request.routeOptions.url ?? 'unknown',
+    route: request.routeOptions.url ?? request.knownPath?.url ?? 'unknown',
     status: reply.statusCode,
     seconds: (performance.now() - request.startedAt) / 1000,
     merchantId: request.caller?.merchant,
