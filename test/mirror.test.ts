@@ -27,6 +27,7 @@ let service: Environment;
 let database: Database;
 let shop: Side;
 let mirror: Side;
+let owner: string;
 let sides: readonly (readonly [Side, Side])[];
 /** What each path showed to the shop before the mirror existed. */
 const alone = new Map<string, unknown>();
@@ -37,7 +38,7 @@ beforeAll(async () => {
   service = await startEnvironment();
   database = connectDatabase({ url: service.db.serviceUrl, writers: 1 });
   const opened = await createTestMerchant(service);
-  await furnish(opened);
+  owner = await furnish(opened);
   const own = await opened.api.get('/credential');
   shop = { ...opened, credential: own.body.data.id };
   kept.body = adjustment(shop.products[1], shop.locations[1]);
@@ -56,8 +57,8 @@ afterAll(async () => {
   await service.stop();
 });
 
-/** Something for every filter to find. */
-async function furnish({ api, products, locations }: TestMerchant): Promise<void> {
+/** Something for every filter to find, and an owner, whom every write of people locks. */
+async function furnish({ api, products, locations }: TestMerchant): Promise<string> {
   const names = { sku: 'P-1', barcode: '4006381333931', low_stock_at: '5000' };
   await api.patch(`/products/${products[0]}`, names);
   await api.patch(`/locations/${locations[0]}`, { code: 'L-1' });
@@ -65,6 +66,7 @@ async function furnish({ api, products, locations }: TestMerchant): Promise<void
     ...{ location_id: locations[0], reference: 'R-1' },
     lines: [{ product_id: products[0], quantity: '1' }],
   });
+  return (await api.post('/people', { name: 'Olga', role: 'owner' })).body.data.id;
 }
 
 /** Yesterday and tomorrow, by any clock. */
@@ -299,6 +301,10 @@ test('a lock on everything of one merchant does not delay the other', async () =
     for (const status of ['archived', 'active']) {
       answers.push([status, await one.api.patch(`/products/${product}`, { status })]);
     }
+    answers.push([
+      'owner',
+      await one.api.patch(`/people/${owner}`, { name: `Olga ${answers.length}` }),
+    ]);
     const body = adjustment(product, location, String(100 + Math.floor(Math.random() * 1e6)));
     answers.push(['adjust', await one.api.post(path, body)]);
     await session.query('rollback');
