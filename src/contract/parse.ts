@@ -134,8 +134,8 @@ function isLines({ items }: Plain): boolean {
 }
 
 /**
- * A line with unknown members is as it was sent: it is refused, and equals only itself. So is a list
- * that is too long: with the defaults of 24,000 lines a fingerprint took 110 ms.
+ * A line with unknown members is as it was sent: it is refused, and equals only itself. So is a
+ * list that is too long: with the defaults of 24,000 lines a fingerprint took 110 ms.
  */
 function lines({ items = {}, maxItems = Infinity }: Plain, value: JsonValue): unknown {
   if (!Array.isArray(value) || value.length > maxItems) return value;
