@@ -5,12 +5,8 @@ import { defineConfig } from 'vitest/config';
 const isolated = ['test/schedules/schedules.test.ts', 'src/operations/queue.test.ts'];
 
 // What measures how long something takes runs after everything else: on two cores the load of other
-// tests would blur what it proves. Of these one waits for its database and one for its clock.
-const alone = [
-  'test/work.test.ts',
-  'src/access/rate/limiter.test.ts',
-  'src/contract/parse.test.ts',
-];
+// tests would blur what it proves. Of these two one waits for its database and one for its clock.
+const alone = ['test/work.test.ts', 'src/access/rate/limiter.test.ts'];
 
 /** The service's own commands use the client as any program does: by its name. */
 export const clientByName = {

@@ -20,10 +20,10 @@ export class KnownPaths {
     this.#paths.set(url, path);
   }
 
-  /** The path of a request's target, whatever its method. */
+  /** That of a request's target, whatever its method. */
   find(target: string): KnownPath | undefined {
-    const asked = target.replace(/[?#].*$/s, '');
-    return [...this.#paths.values()].find(({ pattern }) => pattern.test(asked));
+    const [path = ''] = target.split('?');
+    return [...this.#paths.values()].find(({ pattern }) => pattern.test(path));
   }
 }
 

@@ -206,6 +206,7 @@ function takeOverRequests(
     inOrder(request.raw.socket, reply.raw, (refusal) => {
       request.startedAt = performance.now();
       request.itemProblems = [];
+      if (request.routeOptions.url === undefined) request.knownPath = paths.find(request.url);
       done(refusal ?? messageProblem(request));
     });
   });
@@ -229,14 +230,14 @@ function takeOverRequests(
     return sendProblem(reply, request.problem);
   });
   app.setNotFoundHandler((request, reply) => {
-    request.knownPath = paths.find(request.url);
-    request.problem = problemAt(request.url, request.knownPath);
+    request.problem = problemAt(request);
     return sendProblem(reply, request.problem);
   });
 }
 
-function problemAt(url: string, known: KnownPath | undefined): Problem {
-  if (known !== undefined) return methodNotAllowed(known);
+/** Of a request that no route is for. */
+function problemAt({ url, knownPath }: FastifyRequest): Problem {
+  if (knownPath !== undefined) return methodNotAllowed(knownPath);
   return url.startsWith(`${apiPrefix}/`) ? new Problem('not_found') : notFoundOutside();
 }
 

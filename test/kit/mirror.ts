@@ -116,7 +116,7 @@ const owned = [...copied, 'credential_tokens'];
  * record of its, and attempts to call a webhook are noted behind the answer.
  */
 export function recordsOf(db: TestDatabase, merchant: string, but?: string): Promise<unknown> {
-  const sum = "count(*), md5(string_agg(one, '|' order by one)) as sum";
+  const sum = "count(*)::int, md5(string_agg(one, '|' order by one)) as sum";
   return ofEach(
     db,
     merchant,
@@ -141,12 +141,12 @@ export async function countOf(
 }
 
 /** What an expression says of the rows of each table, `one` by one. */
-async function ofEach<Row extends { count: number }>(
+async function ofEach(
   db: TestDatabase,
   merchant: string,
   names: readonly string[],
   expression: string,
-): Promise<Row[]> {
+): Promise<{ count: number }[]> {
   const [found] = await db.sql<{ cell: string }>('select cell from merchants where id = $1', [
     merchant,
   ]);
@@ -158,5 +158,5 @@ async function ofEach<Row extends { count: number }>(
          from ${placeOf(table)} t
          where merchant_id = $1) rows`,
   );
-  return db.sql<Row>(queries.join(' union all '), [merchant]);
+  return db.sql<{ count: number }>(queries.join(' union all '), [merchant]);
 }
