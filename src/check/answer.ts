@@ -43,13 +43,19 @@ export class Answer {
   textAt(path: string): string {
     const value = this.at(path);
     if (typeof value === 'string') return value;
-    throw new Unmet(`${path} is ${shown(value)}, and not a text (${this.asked})`);
+    throw this.#without(path, value, 'a text');
   }
 
   listAt(path: string): readonly unknown[] {
     const value = this.at(path);
     if (Array.isArray(value)) return value;
-    throw new Unmet(`${path} is ${shown(value)}, and not a list (${this.asked})`);
+    throw this.#without(path, value, 'a list');
+  }
+
+  /** With the status, because an answer without what it must have is often a refusal. */
+  #without(path: string, value: unknown, kind: string): Unmet {
+    const got = `${this.asked} was answered with ${described(this)}`;
+    return new Unmet(`${path} is ${shown(value)}, and not ${kind}: ${got}`);
   }
 
   get id(): string {

@@ -77,12 +77,7 @@ describe('a command that fails in a batch', () => {
   test('fails alone when its level stays locked, and its key resolves it afterwards', async () => {
     const ids = await products(40);
     const [locked = ''] = ids;
-    await api.post(path, body(locked, '1'));
-    const session = await service.db.session();
-    await session.query('begin');
-    await session.query('select 1 from inventory_levels where product_id = $1 for update', [
-      locked,
-    ]);
+    const session = await lockLevel(locked);
     const key = newKey();
     const refusing = api.post(path, body(locked, '3'), { key });
     const others = await Promise.all(
@@ -100,34 +95,76 @@ describe('a command that fails in a batch', () => {
   });
 });
 
+/**
+ * Keeps both workers of the merchant busy with writes to a level that a session has locked, and one
+ * more waiting: what comes meanwhile becomes one batch with that one. Gives their answers.
+ */
+async function occupyWorkers(locked: string): Promise<Promise<Answer>[]> {
+  const stuck = [];
+  for (const waiting of [1, 2]) {
+    stuck.push(api.post(path, body(locked, `${waiting + 1}`)));
+    await expect
+      .poll(() =>
+        service.db.sql(`select distinct pid from pg_locks where not granted
+        and locktype in ('transactionid', 'tuple')`),
+      )
+      .toHaveLength(waiting);
+  }
+  stuck.push(api.post(path, body(locked, '4')));
+  await expect.poll(() => service.service.dispatcher.queued).toBe(1);
+  return stuck;
+}
+
+/** A session that holds the level of a product until it is told otherwise. */
+async function lockLevel(product: string) {
+  await api.post(path, body(product, '1'));
+  const session = await service.db.session();
+  await session.query('begin');
+  await session.query('select 1 from inventory_levels where product_id = $1 for update', [product]);
+  return session;
+}
+
 describe('a level that stays locked', () => {
   test('does not keep those from being served who wait in the same batch', async () => {
     const [locked = '', ...free] = await products(128);
-    await api.post(path, body(locked, '1'));
-    const session = await service.db.session();
-    await session.query('begin');
-    await session.query('select 1 from inventory_levels where product_id = $1 for update', [
-      locked,
-    ]);
-    // Two of them occupy the merchant's workers; what comes meanwhile becomes one large batch.
-    const stuck = [];
-    for (const waiting of [1, 2]) {
-      stuck.push(api.post(path, body(locked, `${waiting + 1}`)));
-      await expect
-        .poll(() =>
-          service.db.sql(`select distinct pid from pg_locks where not granted
-          and locktype in ('transactionid', 'tuple')`),
-        )
-        .toHaveLength(waiting);
-    }
-    stuck.push(api.post(path, body(locked, '4')));
-    await expect.poll(() => service.service.dispatcher.queued).toBe(1);
+    const session = await lockLevel(locked);
+    const stuck = await occupyWorkers(locked);
     const innocents = await Promise.all(free.map((product) => insist(api, body(product, '3'))));
     expect(innocents.map((answer) => answer.status)).toEqual(Array(127).fill(201));
     for (const answer of await Promise.all(stuck)) {
       expect(answer.code).toBe('operation_in_progress');
     }
     await session.query('rollback');
+  });
+});
+
+describe('a batch that meets conflicts', () => {
+  test('is tried as often in halves as whole, before anyone is told to come again', async () => {
+    const [locked = '', unlucky = '', ...others] = await products(8);
+    const session = await lockLevel(locked);
+    const stuck = await occupyWorkers(locked);
+    // As if others had deadlocked with it: three times as a batch, then once in each half.
+    await service.db.sql(`
+      create sequence conflicts;
+      grant usage on sequence conflicts to public;
+      create function meet_conflict() returns trigger language plpgsql as $$
+      begin
+        if nextval('conflicts') <= 6 then raise deadlock_detected; end if;
+        return new;
+      end $$;
+      create trigger meet_conflict before insert on inventory_movements
+        for each row when (new.note = 'unlucky') execute function meet_conflict()`);
+    const answers = Promise.all([
+      ...others.map((product) => api.post(path, body(product, '3'))),
+      api.post(path, body(unlucky, '3', { note: 'unlucky' })),
+    ]);
+    await expect.poll(() => service.service.dispatcher.queued).toBe(8);
+    await session.query('rollback');
+    expect((await answers).map(({ status }) => status)).toEqual(Array(7).fill(201));
+    await Promise.all(stuck);
+    await service.db.sql(`
+      drop trigger meet_conflict on inventory_movements;
+      drop function meet_conflict; drop sequence conflicts`);
   });
 });
 

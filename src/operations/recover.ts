@@ -26,7 +26,7 @@ interface Part {
  * | failure | what is done |
  * | --- | --- |
  * | a key was taken meanwhile | those that are bound are replays, the others run again |
- * | conflict | the same batch again, at most twice; then halved; alone: 503 |
+ * | conflict | the same batch again, at most twice; then each half like a batch; alone: 503 |
  * | connection lost | the same batch again, at most twice; then 503 for all |
  * | refused, a bug | halved until the culprit is alone: 500 for it |
  * | damaged | the same, but 503 |
@@ -96,7 +96,7 @@ async function aftermath(
     const middle = Math.ceil(writes.length / 2);
     const halves = [writes.slice(0, middle), writes.slice(middle)];
     const lockTimeout = kind === 'timeout' ? limits.rerunLockTimeout : part.lockTimeout;
-    return halves.map((half) => ({ writes: half, attempt, lockTimeout }));
+    return halves.map((half) => ({ writes: half, attempt: 0, lockTimeout }));
   }
   for (const write of writes) settle(write, problemOf(kind, error));
   return [];
