@@ -9,6 +9,7 @@ import { clientByName } from './vitest.config.ts';
 // measure time or take the whole machine, one file at a time.
 
 const alone = [
+  'src/check/check.prove.ts',
   'src/contract/parse.test.ts',
   'test/chaos/chaos.prove.ts',
   'test/failover.prove.ts',

@@ -7,6 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeCertificate, writeCertificate } from './kit/certificates.ts';
@@ -74,6 +75,28 @@ describe.each(httpProxies)('the sample of $name', (proxy) => {
     try {
       await expectToPass(running.port);
     } finally {
+      running.stop();
+    }
+  });
+
+  test('waits for a busy node, and does not refuse what the node can answer', async (context) => {
+    if (!isInstalled(proxy.name)) context.skip(`${proxy.name} is not installed`);
+    const folder = { directory, files, ca: certificate.cert };
+    const running = await startProxy(proxy, service.api.origin, folder);
+    const read = () =>
+      ask(running.port, '/api/v1/credential', { headers: { Authorization: `Bearer ${token}` } });
+    try {
+      service.child.kill('SIGSTOP');
+      const during = Array.from({ length: 12 }, async (_, n) => {
+        await sleep(n * 500);
+        return read();
+      });
+      await sleep(6_000);
+      service.child.kill('SIGCONT');
+      const answers = [...(await Promise.all(during)), await read()];
+      expect(answers.map(({ status }) => status)).toEqual(Array(13).fill(200));
+    } finally {
+      service.child.kill('SIGCONT');
       running.stop();
     }
   });
