@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { served } from '../../test/kit/again.ts';
 import { type Answer, type Api, newKey } from '../../test/kit/api.ts';
+import { makeEverywhere } from '../../test/kit/database.ts';
 import { type Environment, startEnvironment, startNode } from '../../test/kit/environment.ts';
 
 let service: Environment;
@@ -144,16 +145,18 @@ describe('a batch that meets conflicts', () => {
     const session = await lockLevel(locked);
     const stuck = await occupyWorkers(locked);
     // As if others had deadlocked with it: three times as a batch, then once in each half.
-    await service.db.sql(`
-      create sequence conflicts;
-      grant usage on sequence conflicts to public;
-      create function meet_conflict() returns trigger language plpgsql as $$
-      begin
-        if nextval('conflicts') <= 6 then raise deadlock_detected; end if;
-        return new;
-      end $$;
-      create trigger meet_conflict before insert on inventory_movements
-        for each row when (new.note = 'unlucky') execute function meet_conflict()`);
+    await makeEverywhere(
+      service.db,
+      `create sequence public.conflicts;
+       grant usage on sequence public.conflicts to public;
+       create function public.meets_no_conflict() returns boolean language plpgsql as $$
+       begin
+         if nextval('public.conflicts') <= 6 then raise deadlock_detected; end if;
+         return true;
+       end $$`,
+    );
+    await service.db.sql(`alter table inventory_movements add constraint meet_conflict
+      check (note is distinct from 'unlucky' or public.meets_no_conflict()) not valid`);
     const answers = Promise.all([
       ...others.map((product) => api.post(path, body(product, '3'))),
       api.post(path, body(unlucky, '3', { note: 'unlucky' })),
@@ -162,9 +165,7 @@ describe('a batch that meets conflicts', () => {
     await session.query('rollback');
     expect((await answers).map(({ status }) => status)).toEqual(Array(7).fill(201));
     await Promise.all(stuck);
-    await service.db.sql(`
-      drop trigger meet_conflict on inventory_movements;
-      drop function meet_conflict; drop sequence conflicts`);
+    await service.db.sql('alter table inventory_movements drop constraint meet_conflict');
   });
 });
 

@@ -100,7 +100,7 @@ async function makeDatabase(
     },
     async session(cell = homeCell) {
       const place = await placeOf(cell);
-      if (place === undefined) return sessionAt(ownerUrl);
+      if (place === undefined) return sessionAt(ownerUrl, pathTo(pathOf(cell)));
       const client = await sessionAt(place, pathTo(pathAtOwner(cell)));
       // Not every test has written by the service before.
       await client.query('select show_cell($1)', [cell]);

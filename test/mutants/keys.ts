@@ -279,4 +279,10 @@ import { limits } from '../core/limits.ts';`,
     ],
     suites: [schedules],
   },
+  {
+    name: 'halves-have-one-try',
+    breaks: 'writes that meet conflicts one after the other are 503',
+    edits: [{ file: recover, from: 'attempt: 0, lockTimeout })', to: 'attempt, lockTimeout })' }],
+    suites: ['src/operations/batch.test.ts'],
+  },
 ];
