@@ -155,6 +155,8 @@ export const limits = {
 
   /** Waiting for a pooled connection longer than this means overload: 503. */
   poolAcquireTimeout: 1_000,
+  /** But so long while the server is only slow to open one: on a busy machine it takes over 1 s. */
+  connectionOpenTimeout: 3_000,
   poolWaitersPerConnectionMax: 64,
   /**
    * Four for each processor and four more, of which one merchant gets half: with three instead of

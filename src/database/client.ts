@@ -7,13 +7,22 @@ import pg from 'pg';
 
 /** What the driver's types do not show: it reads by a listener that it adds here. */
 interface Reading {
+  readonly stream: Socket;
   attachListeners(stream: Socket): void;
 }
 
+const readingOf = (client: pg.Client) =>
+  (client as unknown as { readonly connection: Reading }).connection;
+
+export interface ClientOptions extends pg.ClientConfig {
+  /** Called before the connection is opened. */
+  readonly onOpening?: (client: Client) => void;
+}
+
 export class Client extends pg.Client {
-  constructor(config?: string | pg.ClientConfig) {
+  constructor(config: ClientOptions = {}) {
     super(config);
-    const { connection } = this as unknown as { readonly connection: Reading };
+    const connection = readingOf(this);
     const attach = connection.attachListeners.bind(connection);
     connection.attachListeners = (stream) => {
       const others = stream.listeners('data');
@@ -22,6 +31,12 @@ export class Client extends pg.Client {
         if (!others.includes(listener)) guard(stream, listener as (bytes: Buffer) => void);
       }
     };
+    config.onOpening?.(this);
+  }
+
+  /** Ends an opening that takes too long. */
+  giveUp(): void {
+    readingOf(this).stream.destroy(new Error('the server took too long to open a connection'));
   }
 }
 

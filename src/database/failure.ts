@@ -72,10 +72,7 @@ export function databaseFailure(error: unknown): DatabaseFailure {
     const kind = isTaken ? 'taken' : (known ?? 'refused');
     return new DatabaseFailure(kind, code, error);
   }
-  const isAway =
-    error instanceof NotPrimary ||
-    (code !== undefined && unreachable.has(code)) ||
-    (error instanceof Error && error.message.startsWith('timeout exceeded when trying to connect'));
+  const isAway = error instanceof NotPrimary || (code !== undefined && unreachable.has(code));
   return new DatabaseFailure(isAway ? 'away' : 'lost', undefined, error);
 }
 

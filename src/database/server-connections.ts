@@ -4,19 +4,12 @@
 // opens nothing before it is asked.
 
 import { availableParallelism } from 'node:os';
-import type pg from 'pg';
 import { limits } from '../core/limits.ts';
-import type { DatabaseFailure, Reader, Writer } from '../core/statement.ts';
+import type { Reader, Writer } from '../core/statement.ts';
 import type { Entrance } from './cells.ts';
 import { FairReads } from './fair-reads.ts';
-import {
-  ConnectionHealth,
-  type PoolOptions,
-  poolOf,
-  poolReader,
-  poolWriter,
-  readerIn,
-} from './pool.ts';
+import { ConnectionHealth, type HealthOptions } from './health.ts';
+import { Pool, poolReader, poolWriter, readerIn } from './pool.ts';
 import type { Sharing } from './pooler.ts';
 
 /** What leads to the data of the merchants of one cell. */
@@ -35,11 +28,11 @@ export interface CellConnections {
   };
 }
 
-export interface PoolsOptions extends PoolOptions {
+export interface PoolsOptions extends HealthOptions {
+  readonly url: string;
   readonly writers: number;
   /** Connections to read by. */
   readonly reads?: number;
-  readonly onError?: (failure: DatabaseFailure) => void;
 }
 
 /** Connections to read by, of a node with so many processors. */
@@ -59,24 +52,23 @@ export const connectionsOf = (reads: number) => ({
 });
 
 export class ServerConnections {
-  readonly #health: ConnectionHealth;
   readonly #reads: FairReads;
-  readonly #reserve: pg.Pool;
-  readonly #writes: pg.Pool;
-  readonly #leases: pg.Pool;
-  readonly #global: pg.Pool;
+  readonly #reserve: Pool;
+  readonly #writes: Pool;
+  readonly #leases: Pool;
+  readonly #global: Pool;
   readonly #deliveryReads: FairReads;
-  readonly #deliveryWrites: pg.Pool;
-  readonly #pools: pg.Pool[] = [];
+  readonly #deliveryWrites: Pool;
+  readonly #pools: Pool[] = [];
 
   constructor(options: PoolsOptions, sharing: Sharing, entrance: Entrance) {
-    this.#health = new ConnectionHealth(options.onError ?? (() => undefined), sharing, entrance);
+    const health = new ConnectionHealth(options, sharing, entrance);
     const open = (max: number) => {
-      const pool = poolOf(options, max, this.#health);
+      const pool = new Pool(options.url, max, health);
       this.#pools.push(pool);
       return pool;
     };
-    const openFair = (max: number) => new FairReads(poolReader(open(max), this.#health), max);
+    const openFair = (max: number) => new FairReads(poolReader(open(max)), max);
     this.#reads = openFair(options.reads ?? readConnections);
     this.#reserve = open(reserveConnections);
     this.#writes = open(options.writers);
@@ -92,12 +84,12 @@ export class ServerConnections {
     return {
       readerOf: (merchant) => readerIn(cell, reads.readerOf(merchant)),
       reader: readerIn(cell, reads.readerOf('')),
-      reserve: readerIn(cell, poolReader(this.#reserve, this.#health)),
-      writer: poolWriter(this.#writes, this.#health, cell),
+      reserve: readerIn(cell, poolReader(this.#reserve)),
+      writer: poolWriter(this.#writes, cell),
       deliveries: {
         readerOf: (merchant) => readerIn(cell, deliveryReads.readerOf(merchant)),
         reader: readerIn(cell, deliveryReads.readerOf('')),
-        writer: poolWriter(this.#deliveryWrites, this.#health, cell),
+        writer: poolWriter(this.#deliveryWrites, cell),
       },
     };
   }
@@ -105,22 +97,21 @@ export class ServerConnections {
   /** What writes the global tables. */
   globalIn(cell: string): { readonly leases: Writer; readonly globalWriter: Writer } {
     return {
-      leases: poolWriter(this.#leases, this.#health, cell),
-      globalWriter: poolWriter(this.#global, this.#health, cell),
+      leases: poolWriter(this.#leases, cell),
+      globalWriter: poolWriter(this.#global, cell),
     };
   }
 
   usage(): { readonly total: number; readonly idle: number; readonly waiting: number } {
-    const sum = (count: (pool: pg.Pool) => number) =>
-      this.#pools.map(count).reduce((total, one) => total + one, 0);
+    const counts = this.#pools.map((pool) => pool.counts);
     return {
-      total: sum((pool) => pool.totalCount),
-      idle: sum((pool) => pool.idleCount),
-      waiting: this.#reads.waiting + this.#reserve.waitingCount,
+      total: counts.reduce((sum, { total }) => sum + total, 0),
+      idle: counts.reduce((sum, { idle }) => sum + idle, 0),
+      waiting: this.#reads.waiting + this.#reserve.counts.waiting,
     };
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#pools.map((pool) => pool.end()));
+    await Promise.all(this.#pools.map((pool) => pool.close()));
   }
 }

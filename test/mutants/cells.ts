@@ -2,6 +2,7 @@
 
 import type { Mutant } from './mutant.ts';
 
+const connection = 'src/database/connection.ts';
 const pool = 'src/database/pool.ts';
 const pooler = 'src/database/pooler.ts';
 const statements = 'src/database/cells.test.ts';
@@ -13,8 +14,8 @@ export const cellMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/database/server-connections.ts',
-        from: 'writer: poolWriter(this.#writes, this.#health, cell),',
-        to: "writer: poolWriter(this.#writes, this.#health, 'cell_1'),",
+        from: 'writer: poolWriter(this.#writes, cell),',
+        to: "writer: poolWriter(this.#writes, 'cell_1'),",
       },
     ],
     suites: [statements],
@@ -46,7 +47,7 @@ export const cellMutants: readonly Mutant[] = [
   {
     name: 'cell-of-a-connection-forgotten',
     breaks: 'a read is in the cell that the one before on its connection entered',
-    edits: [{ file: pool, from: '      if (before > 0) cells.set(client, cell);\n', to: '' }],
+    edits: [{ file: connection, from: '      if (before > 0) cells.set(client, cell);\n', to: '' }],
     suites: [statements],
   },
   {

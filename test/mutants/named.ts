@@ -3,6 +3,7 @@
 import { accessMutants } from './access.ts';
 import { batchMutants } from './batches.ts';
 import { cellMutants } from './cells.ts';
+import { connectionMutants } from './connections.ts';
 import { countMutants } from './counts.ts';
 import { journalMutants } from './journal.ts';
 import { keyMutants } from './keys.ts';
@@ -27,4 +28,5 @@ export const namedMutants: readonly Mutant[] = [
   ...batchMutants,
   ...accessMutants,
   ...cellMutants,
+  ...connectionMutants,
 ];
