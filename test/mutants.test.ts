@@ -6,6 +6,7 @@ import { harmless } from './mutants/harmless.ts';
 import { filesUnder, mutated } from './mutants/mutant.ts';
 import { namedMutants } from './mutants/named.ts';
 import { predicateMutants, unknownConditions } from './mutants/predicates.ts';
+import { asOne, groupsOf } from './mutants/together.ts';
 
 const predicates = predicateMutants();
 
@@ -24,6 +25,12 @@ describe('the conditions on the merchant', () => {
   test('are found in every store, each with its mutant', () => {
     for (const mutant of predicates) expect(mutated(mutant).size).toBe(1);
     expect(predicates.length).toBeGreaterThan(100);
+  });
+
+  test('can be left out all at once, of those that the same tests judge', () => {
+    const groups = groupsOf(predicates);
+    expect(groups.flat().length).toBe(predicates.length);
+    for (const group of groups) expect(mutated(asOne(group)).size).toBeGreaterThan(0);
   });
 
   test('have only forms that make a mutant', () => {

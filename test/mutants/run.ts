@@ -1,7 +1,8 @@
 // `npm run mutants`: breaks the product in one way after the other, and fails unless the tests
 // notice each time. With --predicates the mutants are those of every condition on the merchant.
 // A mutant is killed by a test that fails, on a file of tests that passes without the mutant. With
-// --tenth it tries another tenth of them each day; --minutes says when it begins no more.
+// --tenth it tries another tenth each day; --minutes says when it begins no more. With --together
+// it tries all at once, and halves of those where a test fails: which the wall of cells replaces.
 
 import { parseArgs } from 'node:util';
 import { harmless } from './harmless.ts';
@@ -9,6 +10,7 @@ import { type Mutant, mutated } from './mutant.ts';
 import { namedMutants } from './named.ts';
 import { predicateMutants } from './predicates.ts';
 import { type Result, Results } from './results.ts';
+import { asOne, groupsOf } from './together.ts';
 import { type Run, Workspace } from './workspace.ts';
 
 const { values: flags } = parseArgs({
@@ -17,6 +19,7 @@ const { values: flags } = parseArgs({
     predicates: { type: 'boolean', default: false },
     tenth: { type: 'boolean', default: false },
     minutes: { type: 'string', default: '1440' },
+    together: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
     fresh: { type: 'boolean', default: false },
   },
@@ -100,36 +103,62 @@ function row(mutant: Mutant, { verdict, by, seconds }: Result): string {
   return `| ${clean.join(' | ')} |`;
 }
 
-const mutants = chosen();
-for (const mutant of mutants) mutated(mutant);
-if (flags.list) {
-  for (const { name, breaks } of mutants) console.log(`${name}\n    ${breaks}`);
-} else {
-  const results = new Results(mutants, flags.fresh);
-  const workspace = await Workspace.open();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => void workspace.close().finally(() => process.exit(130)));
+/** How many may be applied at once, and no test notices. Shows the others. */
+async function unnoticed(workspace: Workspace, mutants: readonly Mutant[]): Promise<number> {
+  const [mutant] = mutants;
+  if (mutant === undefined) return 0;
+  const result = await judge(workspace, asOne(mutants));
+  process.stderr.write(`${mutants.length} at once: ${result.verdict} ${result.by}\n`);
+  if (result.verdict === 'survived' && result.by === '') return mutants.length;
+  if (mutants.length === 1) {
+    console.log(row(mutant, result));
+    return 0;
   }
+  const half = Math.ceil(mutants.length / 2);
+  const first = await unnoticed(workspace, mutants.slice(0, half));
+  return first + (await unnoticed(workspace, mutants.slice(half)));
+}
+
+async function tryEach(workspace: Workspace): Promise<void> {
+  const results = new Results(mutants, flags.fresh);
   const limit = performance.now() + 60_000 * Number(flags.minutes);
   let killed = 0;
   let tried = 0;
-  try {
-    console.log('| Mutant | What it breaks | Killed by | s |\n|---|---|---|---|');
-    for (const mutant of mutants) {
-      if (performance.now() > limit) break;
-      tried += 1;
-      const known = results.of(mutant);
-      const result = known ?? (await judge(workspace, mutant));
-      if (known === undefined) results.keep(mutant, result);
-      if (result.verdict === 'killed') killed += 1;
-      console.log(row(mutant, result));
-    }
-  } finally {
-    await workspace.close();
+  console.log('| Mutant | What it breaks | Killed by | s |\n|---|---|---|---|');
+  for (const mutant of mutants) {
+    if (performance.now() > limit) break;
+    tried += 1;
+    const known = results.of(mutant);
+    const result = known ?? (await judge(workspace, mutant));
+    if (known === undefined) results.keep(mutant, result);
+    if (result.verdict === 'killed') killed += 1;
+    console.log(row(mutant, result));
   }
   const left = mutants.length - tried;
   console.log(
     `\n${killed} of ${tried} killed${left === 0 ? '' : `, ${left} left for lack of time`}`,
   );
   if (killed < tried) process.exitCode = 1;
+}
+
+async function tryTogether(workspace: Workspace): Promise<void> {
+  let count = 0;
+  for (const group of groupsOf(mutants)) count += await unnoticed(workspace, group);
+  console.log(`\n${count} of ${mutants.length} change nothing, all of a group at once`);
+}
+
+const mutants = chosen();
+for (const mutant of mutants) mutated(mutant);
+if (flags.list) {
+  for (const { name, breaks } of mutants) console.log(`${name}\n    ${breaks}`);
+} else {
+  const workspace = await Workspace.open();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => void workspace.close().finally(() => process.exit(130)));
+  }
+  try {
+    await (flags.together ? tryTogether(workspace) : tryEach(workspace));
+  } finally {
+    await workspace.close();
+  }
 }
