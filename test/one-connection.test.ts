@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Connection, Reader, Statement, Writer } from '../src/core/statement.ts';
 import type { Database } from '../src/database/connect.ts';
+import { lookAtServer } from '../src/database/primary.ts';
 import { served } from './kit/again.ts';
 import { type Api, newKey } from './kit/api.ts';
 import { homeCell } from './kit/cells.ts';
@@ -165,8 +166,9 @@ test('of 1,000 requests of two merchants on one connection none sees the other',
   }
   const used = await service.db.sql(
     `select query from pg_stat_activity where datname = current_database()
-       and application_name = 'tallybook' and state_change > $1`,
-    [begun?.at],
+       and application_name = 'tallybook' and state_change > $1 and query <> $2`,
+    // A node opens one for rate limits when it starts, and on a busy machine that takes a while.
+    [begun?.at, lookAtServer],
   );
-  expect(used).toHaveLength(1);
+  expect(used).toEqual([{ query: expect.any(String) }]);
 });
