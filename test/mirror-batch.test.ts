@@ -7,6 +7,7 @@ import { successStatus } from '../src/contract/contract.ts';
 import { limits } from '../src/core/limits.ts';
 import type { Writer } from '../src/core/statement.ts';
 import type { Database } from '../src/database/connect.ts';
+import { asked } from './kit/again.ts';
 import { type Answer, type Api, newKey } from './kit/api.ts';
 import { type Case, freshBody, madeFor, send, writes } from './kit/cases.ts';
 import { homeCell, mirrorCell } from './kit/cells.ts';
@@ -85,32 +86,38 @@ async function stranger(): Promise<Api> {
   return service.api.as((await service.given.credential(merchant)).token);
 }
 
-/** Runs what sends writes while all workers are occupied, each once the one before it waits. */
-async function asOne(sends: readonly (() => Promise<Answer>)[]): Promise<Answer[]> {
-  const occupying: Promise<Answer>[] = [];
-  const sent: Promise<Answer>[] = [];
-  const grows = (count: () => number) => {
-    const before = count();
-    return expect.poll(count, { interval: 5 }).toBeGreaterThan(before);
+type Send = () => Promise<Answer>;
+
+/** Sends a write that waits at the gate or for it. What it will be answered is for later. */
+async function queued(write: Send): Promise<{ readonly answer: Promise<Answer> }> {
+  const waiting = () => gate.waiting + service.service.dispatcher.queued;
+  const ask = async () => {
+    const before = waiting();
+    let early: Answer | undefined;
+    const answer = write();
+    void answer.then((one) => {
+      early = one;
+    });
+    await expect.poll(() => early !== undefined || waiting() > before, { interval: 5 }).toBe(true);
+    return { answer, early };
   };
+  return asked(ask, ({ early }) => early && `${early.status} ${early.code}`);
+}
+
+/** Runs what sends writes while all workers are occupied, each once the one before it waits. */
+async function asOne(sends: readonly Send[]): Promise<Answer[]> {
+  const sent: Promise<Answer>[] = [];
   gate.close();
   try {
     // Each merchant may have half of the workers.
-    for (let worker = 0; worker < limits.writeWorkers; worker += 1) {
-      const isTaken = grows(() => gate.waiting);
-      occupying.push(createCustomer(busy[worker % 2] as Api));
-      await isTaken;
-    }
-    for (const one of sends) {
-      const waits = grows(() => gate.waiting + service.service.dispatcher.queued);
-      sent.push(one());
-      await waits;
-    }
+    const occupying = Array.from({ length: limits.writeWorkers }, (_, worker) => {
+      return () => createCustomer(busy[worker % 2] as Api);
+    });
+    for (const one of [...occupying, ...sends]) sent.push((await queued(one)).answer);
   } finally {
     gate.open();
   }
-  await Promise.all(occupying);
-  return Promise.all(sent);
+  return (await Promise.all(sent)).slice(limits.writeWorkers);
 }
 
 const createCustomer = (api: Api) =>
