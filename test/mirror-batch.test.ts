@@ -88,9 +88,11 @@ async function stranger(): Promise<Api> {
 
 type Send = () => Promise<Answer>;
 
-/** Sends a write that waits at the gate or for it. What it will be answered is for later. */
-async function queued(write: Send): Promise<{ readonly answer: Promise<Answer> }> {
-  const waiting = () => gate.waiting + service.service.dispatcher.queued;
+/** Sends a write that is one more of those that wait. What it will be answered is for later. */
+async function sent(
+  write: Send,
+  waiting: () => number,
+): Promise<{ readonly answer: Promise<Answer> }> {
   const ask = async () => {
     const before = waiting();
     let early: Answer | undefined;
@@ -106,18 +108,22 @@ async function queued(write: Send): Promise<{ readonly answer: Promise<Answer> }
 
 /** Runs what sends writes while all workers are occupied, each once the one before it waits. */
 async function asOne(sends: readonly Send[]): Promise<Answer[]> {
-  const sent: Promise<Answer>[] = [];
+  const occupying: Promise<Answer>[] = [];
+  const answers: Promise<Answer>[] = [];
   gate.close();
   try {
     // Each merchant may have half of the workers.
-    const occupying = Array.from({ length: limits.writeWorkers }, (_, worker) => {
-      return () => createCustomer(busy[worker % 2] as Api);
-    });
-    for (const one of [...occupying, ...sends]) sent.push((await queued(one)).answer);
+    for (let worker = 0; worker < limits.writeWorkers; worker += 1) {
+      const occupy = () => createCustomer(busy[worker % 2] as Api);
+      occupying.push((await sent(occupy, () => gate.waiting)).answer);
+    }
+    const waiting = () => gate.waiting + service.service.dispatcher.queued;
+    for (const one of sends) answers.push((await sent(one, waiting)).answer);
   } finally {
     gate.open();
   }
-  return (await Promise.all(sent)).slice(limits.writeWorkers);
+  await Promise.all(occupying);
+  return Promise.all(answers);
 }
 
 const createCustomer = (api: Api) =>
