@@ -112,7 +112,7 @@ async function occupyWorkers(locked: string): Promise<Promise<Answer>[]> {
       .toHaveLength(waiting);
   }
   stuck.push(api.post(path, body(locked, '4')));
-  await expect.poll(() => service.service.dispatcher.queued).toBe(1);
+  await expect.poll(() => service.service.dispatcher.queued, { interval: 5 }).toBe(1);
   return stuck;
 }
 
