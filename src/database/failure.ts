@@ -76,6 +76,11 @@ export function databaseFailure(error: unknown): DatabaseFailure {
   return new DatabaseFailure(isAway ? 'away' : 'lost', undefined, error);
 }
 
+/** Overload: nobody gave a connection back in time, or too many wait already. */
+export function tooMany(): DatabaseFailure {
+  return new DatabaseFailure('away', undefined, new Error('too many wait for a connection'));
+}
+
 function errorCode(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;

@@ -4,7 +4,8 @@
 // queries wait, one merchant after the other, and are refused when they would wait too long.
 
 import { limits } from '../core/limits.ts';
-import { DatabaseFailure, type Reader, type Statement } from '../core/statement.ts';
+import type { DatabaseFailure, Reader, Statement } from '../core/statement.ts';
+import { tooMany } from './failure.ts';
 
 interface Waiting {
   readonly since: number;
@@ -153,8 +154,4 @@ export class FairReads {
     this.#forget(queue);
     for (const { refuse } of late) refuse(tooMany());
   }
-}
-
-function tooMany(): DatabaseFailure {
-  return new DatabaseFailure('away', undefined, new Error('too many wait for a connection'));
 }

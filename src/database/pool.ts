@@ -7,7 +7,7 @@ import { limits } from '../core/limits.ts';
 import { DatabaseFailure, type Reader, type Statement, type Writer } from '../core/statement.ts';
 import { Client } from './client.ts';
 import { type PooledConnection, pooledConnection } from './connection.ts';
-import { databaseFailure } from './failure.ts';
+import { databaseFailure, tooMany } from './failure.ts';
 import type { ConnectionHealth } from './health.ts';
 import { greetedBy, plannedAnew } from './pooler.ts';
 import { askOnce, lookAtServer, type Seen } from './primary.ts';
@@ -57,6 +57,7 @@ export class Pool {
     return { total: totalCount, idle: idleCount, waiting: this.#waiting.length };
   }
 
+  /** Whether so many wait that one more would wait in vain. */
   get isCrowded(): boolean {
     return this.#waiting.length >= this.#max * limits.poolWaitersPerConnectionMax;
   }
@@ -134,10 +135,6 @@ export class Pool {
       client.release(true);
     }
   }
-}
-
-function tooMany(): DatabaseFailure {
-  return new DatabaseFailure('away', undefined, new Error('too many wait for a connection'));
 }
 
 function driversPool(url: string, max: number, health: ConnectionHealth): pg.Pool {
