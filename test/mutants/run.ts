@@ -1,8 +1,8 @@
 // `npm run mutants`: breaks the product in one way after the other, and fails unless the tests
 // notice each time. With --predicates the mutants are those of every condition on the merchant.
-// A mutant is killed by a test that fails, on a file of tests that passes without the mutant. With
-// --tenth it tries another tenth each day; --minutes says when it begins no more. With --together
-// it tries all at once, and halves of those where a test fails: which the wall of cells replaces.
+// A mutant is killed by a test that fails, on a file of tests that passes without the mutant.
+// --tenth tries another tenth each day; --minutes begins with others each day, and then no more.
+// --together tries all at once, and halves where a test fails: which the wall of cells replaces.
 
 import { parseArgs } from 'node:util';
 import { harmless } from './harmless.ts';
@@ -18,7 +18,7 @@ const { values: flags } = parseArgs({
     only: { type: 'string', multiple: true, default: [] },
     predicates: { type: 'boolean', default: false },
     tenth: { type: 'boolean', default: false },
-    minutes: { type: 'string', default: '1440' },
+    minutes: { type: 'string' },
     together: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
     fresh: { type: 'boolean', default: false },
@@ -30,16 +30,23 @@ function chosen(): readonly Mutant[] {
     ? predicateMutants().filter(({ name }) => harmless[name] === undefined)
     : namedMutants;
   if (flags.tenth) return tenthOf(all);
-  if (flags.only.length === 0) return all;
+  if (flags.only.length === 0) return flags.minutes === undefined ? all : fromToday(all);
   const some = all.filter(({ name }) => flags.only.some((text) => name.includes(text)));
   if (some.length === 0) throw new Error(`no mutant is called like ${flags.only.join(' or ')}`);
   return some;
 }
 
+const today = Math.floor(Date.now() / 86_400_000);
+
 /** Another one each day. */
 function tenthOf(all: readonly Mutant[]): Mutant[] {
-  const day = Math.floor(Date.now() / 86_400_000);
-  return all.filter((_, index) => index % 10 === day % 10);
+  return all.filter((_, index) => index % 10 === today % 10);
+}
+
+/** All, from a third further on each day: when there is no time for all, the rest has its turn. */
+function fromToday(all: readonly Mutant[]): Mutant[] {
+  const first = Math.floor((all.length * (today % 3)) / 3);
+  return [...all.slice(first), ...all.slice(0, first)];
 }
 
 const triesMax = 3;
@@ -121,7 +128,7 @@ async function unnoticed(workspace: Workspace, mutants: readonly Mutant[]): Prom
 
 async function tryEach(workspace: Workspace): Promise<void> {
   const results = new Results(mutants, flags.fresh);
-  const limit = performance.now() + 60_000 * Number(flags.minutes);
+  const limit = performance.now() + 60_000 * Number(flags.minutes ?? 'Infinity');
   let killed = 0;
   let tried = 0;
   console.log('| Mutant | What it breaks | Killed by | s |\n|---|---|---|---|');
