@@ -3,10 +3,10 @@
 // planned anew each time (a statement without a name) is shown as well, and not judged.
 
 import type pg from 'pg';
-import type { Statement } from '../src/core/statement.ts';
+import type { Reader, Statement } from '../src/core/statement.ts';
 import { hotProduct, type MerchantGroup, single } from '../test/kit/many-rows.ts';
 import { median, progress } from './measure.ts';
-import { listStatement, type PageQuestion } from './statements.ts';
+import { type PageQuestion, runList } from './statements.ts';
 
 export interface PlanCost {
   readonly of: string;
@@ -27,7 +27,7 @@ const enough = 3_000;
 const skus = Array.from({ length: 100 }, (_, n) => `OIL-${n * 7 + 1}`);
 const otherLocation = 'loc_00000000000000000000000000';
 
-function questionsOf(group: MerchantGroup, middle: string): Record<string, PageQuestion> {
+function questionsOf(group: MerchantGroup): Record<string, PageQuestion> {
   const { id: merchant, credential, location } = single(group);
   const digits = (n: number) => String(n).padStart(6, '0');
   const some = Math.floor(group.products / 2);
@@ -35,7 +35,7 @@ function questionsOf(group: MerchantGroup, middle: string): Record<string, PageQ
   const productAt = group.productPrefix + digits(some);
   const day = new Date(Date.now() - 86_400_000).toISOString();
   const now = new Date().toISOString();
-  const then = { as_of_position: String(some), journal: merchant };
+  const then = { as_of_position: String(some), journal: `jrn_${merchant.slice('mer_'.length)}` };
   const all: Record<string, PageQuestion> = {};
   const add = (path: string, cases: Record<string, Partial<PageQuestion>>) => {
     for (const [name, more] of Object.entries(cases)) {
@@ -72,7 +72,7 @@ function questionsOf(group: MerchantGroup, middle: string): Record<string, PageQ
   add('/products/{id}/levels', { '': { id: productAt } });
   add('/inventory/movements', {
     '': {},
-    late: { after: middle },
+    late: { after: `${some}.1` },
     upwards: { query: { order: 'asc' } },
     'at a location': { location },
     elsewhere: { location: otherLocation },
@@ -88,16 +88,19 @@ function questionsOf(group: MerchantGroup, middle: string): Record<string, PageQ
   return all;
 }
 
-/** @param client as the role of the service. */
-export async function comparePlans(
-  client: pg.Client,
-  group: MerchantGroup,
-  middle: string,
-): Promise<PlanCost[]> {
+/** @param client as the role of the service, with its types. */
+export async function comparePlans(client: pg.Client, group: MerchantGroup): Promise<PlanCost[]> {
   await client.query("set statement_timeout = '60s'");
+  const statements: { readonly of: string; readonly statement: Statement }[] = [];
+  for (const [of, question] of Object.entries(questionsOf(group))) {
+    const sent = await sentFor(client, question);
+    for (const [index, statement] of sent.entries()) {
+      const isLast = index === sent.length - 1;
+      statements.push({ of: isLast ? of : `${of}, before: ${statement.name}`, statement });
+    }
+  }
   const found: PlanCost[] = [];
-  for (const [of, question] of Object.entries(questionsOf(group, middle))) {
-    const statement = await listStatement(question);
+  for (const { of, statement } of statements) {
     progress(`plans: ${of}`);
     const custom = await explained(client, 'force_custom_plan', statement);
     const generic = await explained(client, 'force_generic_plan', statement);
@@ -112,6 +115,21 @@ export async function comparePlans(
     });
   }
   return found;
+}
+
+/** What an endpoint sends for a page. It is answered: the next statement may ask by the answer. */
+async function sentFor(client: pg.Client, question: PageQuestion): Promise<Statement[]> {
+  await client.query('set plan_cache_mode = force_custom_plan');
+  const sent: Statement[] = [];
+  const reader: Reader = {
+    query: async <Row>(statement: Statement<Row>) => {
+      sent.push(statement);
+      const { text, values } = statement;
+      return (await client.query({ text, values: [...values] })).rows as Row[];
+    },
+  };
+  await runList(reader, question);
+  return sent;
 }
 
 interface Explained {

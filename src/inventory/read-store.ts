@@ -226,8 +226,8 @@ export function listMovements(filter: MovementFilter): Statement<MovementPage> {
   const reached: Key | undefined = after === undefined ? undefined : [position, Number(line)];
   const low: Key = (order === 'asc' && reached) || (behind === 0 ? start : [behind, lastLine]);
   const high: Key = (order === 'desc' && reached) || (until === undefined ? end : [until + 1, 0]);
-  const isWalk = source === 'merchant' && filter.reason === undefined;
-  if (isWalk) return walkMovements(filter, low, high);
+  const isWalk = source === 'merchant' || source === 'locations';
+  if (isWalk && filter.reason === undefined) return walkMovements(filter, low, high);
   const from = movementSources[source]
     .replace('%WHERE%', movementConditions)
     .replace('%FILTERS%', movementFilters)
@@ -235,10 +235,9 @@ export function listMovements(filter: MovementFilter): Statement<MovementPage> {
   return {
     // Planned anew with a reason: only its value shows how far a walk has to go.
     name: filter.reason === undefined ? `list_movements_${source}_${order}` : '',
-    text: `
-      select ${byColumn(movementNames)}, ${actorNames} from (
-        select ${movementColumns} from ${from}
-        order by m.position ${order}, m.line ${order} limit $9) m`,
+    text: movementsShown(`
+      select ${movementColumns} from ${from}
+      order by m.position ${order}, m.line ${order} limit $9`),
     values: [
       filter.merchant,
       filter.locations,
@@ -252,23 +251,38 @@ export function listMovements(filter: MovementFilter): Statement<MovementPage> {
   };
 }
 
-/** A text of its own without filters, with the limit in it, because these decide the plan. */
+/**
+ * Texts of their own without filters, with the limit in them, because these decide the plan: with
+ * conditions that do not apply, the database expects one row of a location, and read and sorted all
+ * of its 200,000 movements for a page (147 ms instead of 0.25).
+ */
 function walkMovements(
-  { merchant, order, limit }: MovementFilter,
+  { merchant, locations, order, limit }: MovementFilter,
   low: Key,
   high: Key,
 ): Statement<MovementPage> {
-  return {
-    name: `walk_movements_${order}_${limit}`,
-    text: `
-      select ${byColumn(movementNames)}, ${actorNames} from (
-        select ${movementColumns} from inventory_movements m
-        where m.merchant_id = $1 and (m.position, m.line) > ($2::bigint, $3::int)
-          and (m.position, m.line) < ($4::bigint, $5::int)
-        order by m.position ${order}, m.line ${order} limit ${limit}) m`,
-    values: [merchant, ...low, ...high],
-  };
+  const name = `walk_movements_${order}_${limit}`;
+  const values = [merchant, ...low, ...high];
+  const page = (source: string) => `
+    select ${movementColumns} from ${source}
+    order by m.position ${order}, m.line ${order} limit ${limit}`;
+  if (locations === null) {
+    const all = `inventory_movements m where m.merchant_id = $1
+      and (m.position, m.line) > ($2::bigint, $3::int)
+      and (m.position, m.line) < ($4::bigint, $5::int)`;
+    return { name, text: movementsShown(page(all)), values };
+  }
+  const each = `unnest($6::text[]) l (id)
+    cross join lateral (select * from inventory_movements m where m.merchant_id = $1
+      and (m.location_id, m.position, m.line) > (l.id, $2::bigint, $3::int)
+      and (m.location_id, m.position, m.line) < (l.id, $4::bigint, $5::int)
+      order by m.location_id ${order}, m.position ${order}, m.line ${order} limit ${limit}) m`;
+  const text = movementsShown(page(each));
+  return { name: `${name}_at`, text, values: [...values, locations] };
 }
+
+const movementsShown = (page: string) =>
+  `select ${byColumn(movementNames)}, ${actorNames} from (${page}) m`;
 
 /**
  * The last position of which a page shows all movements, when `shown` rows of those that were read

@@ -16,9 +16,10 @@ export async function blocksOf(
   const mode = name === '' ? 'force_custom_plan' : 'force_generic_plan';
   await session.query(`set plan_cache_mode = '${mode}'`);
   await session.query(`prepare page as ${text}`);
-  const given = values.map((value) =>
-    value === null ? 'null' : session.escapeLiteral(String(value)),
-  );
+  const given = values.map((value) => {
+    if (value === null) return 'null';
+    return session.escapeLiteral(Array.isArray(value) ? `{${value.join(',')}}` : String(value));
+  });
   const counts: number[] = [];
   for (let time = 0; time < 3; time += 1) {
     const { rows } = await session.query<{ 'QUERY PLAN': string }>(
