@@ -142,8 +142,6 @@ describe('a level that stays locked', () => {
 describe('a batch that meets conflicts', () => {
   test('is tried as often in halves as whole, before anyone is told to come again', async () => {
     const [locked = '', unlucky = '', ...others] = await products(8);
-    const session = await lockLevel(locked);
-    const stuck = await occupyWorkers(locked);
     // As if others had deadlocked with it: three times as a batch, then once in each half.
     await makeEverywhere(
       service.db,
@@ -157,11 +155,14 @@ describe('a batch that meets conflicts', () => {
     );
     await service.db.sql(`alter table inventory_movements add constraint meet_conflict
       check (note is distinct from 'unlucky' or public.meets_no_conflict()) not valid`);
+    // Last, because whoever waits for the level does so for 2 s at most.
+    const session = await lockLevel(locked);
+    const stuck = await occupyWorkers(locked);
     const answers = Promise.all([
       ...others.map((product) => api.post(path, body(product, '3'))),
       api.post(path, body(unlucky, '3', { note: 'unlucky' })),
     ]);
-    await expect.poll(() => service.service.dispatcher.queued).toBe(8);
+    await expect.poll(() => service.service.dispatcher.queued, { interval: 5 }).toBe(8);
     await session.query('rollback');
     expect((await answers).map(({ status }) => status)).toEqual(Array(7).fill(201));
     await Promise.all(stuck);
