@@ -4,6 +4,7 @@
 
 import type pg from 'pg';
 import type { Reader, Statement } from '../src/core/statement.ts';
+import { literal } from '../test/kit/blocks.ts';
 import { hotProduct, type MerchantGroup, single } from '../test/kit/many-rows.ts';
 import { median, progress } from './measure.ts';
 import { type PageQuestion, runList } from './statements.ts';
@@ -158,12 +159,6 @@ async function explained(client: pg.Client, mode: string, { text, values }: Stat
     runMs: median(all.map((one) => one['Execution Time'])),
     blocks: (last?.['Shared Hit Blocks'] ?? 0) + (last?.['Shared Read Blocks'] ?? 0),
   };
-}
-
-function literal(client: pg.Client, value: unknown): string {
-  if (value === null || value === undefined) return 'null';
-  if (!Array.isArray(value)) return client.escapeLiteral(String(value));
-  return client.escapeLiteral(`{${value.map((item) => `"${item}"`).join(',')}}`);
 }
 
 /** Twice the blocks, or half as long again with a plan for each value and its planning. */

@@ -14,17 +14,18 @@ const product = `prod_${'1'.padStart(26, '0')}`;
 
 let db: TestDatabase;
 let merchant: MerchantId;
-const locations: GrantedLocationId[] = [];
+/** All that moved is at the first. */
+let locations: GrantedLocationId[];
 
 beforeAll(async () => {
   db = await createTestDatabase();
   const given = new Given(db);
   merchant = (await given.merchant()) as MerchantId;
   const owner = await given.credential(merchant);
-  for (let n = 0; n < 3; n += 1) locations.push((await given.location(merchant)) as never);
-  for (const location of locations.slice(0, 1)) {
-    await addLedger(db, owner, location, { levels, movements });
-  }
+  const location = await given.location(merchant);
+  await addLedger(db, owner, location, { levels, movements });
+  const all = [location, await given.location(merchant), await given.location(merchant)];
+  locations = all as GrantedLocationId[];
 });
 afterAll(() => db.drop());
 

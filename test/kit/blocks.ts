@@ -1,5 +1,6 @@
 // What a read costs, in what no busy machine changes.
 
+import type pg from 'pg';
 import type { Statement } from '../../src/core/statement.ts';
 import type { TestDatabase } from './database.ts';
 
@@ -16,10 +17,7 @@ export async function blocksOf(
   const mode = name === '' ? 'force_custom_plan' : 'force_generic_plan';
   await session.query(`set plan_cache_mode = '${mode}'`);
   await session.query(`prepare page as ${text}`);
-  const given = values.map((value) => {
-    if (value === null) return 'null';
-    return session.escapeLiteral(Array.isArray(value) ? `{${value.join(',')}}` : String(value));
-  });
+  const given = values.map((value) => literal(session, value));
   const counts: number[] = [];
   for (let time = 0; time < 3; time += 1) {
     const { rows } = await session.query<{ 'QUERY PLAN': string }>(
@@ -31,6 +29,13 @@ export async function blocksOf(
   }
   await session.end();
   return Math.min(...counts);
+}
+
+/** A value as EXECUTE takes it. */
+export function literal(client: pg.Client, value: unknown): string {
+  if (value === null || value === undefined) return 'null';
+  if (!Array.isArray(value)) return client.escapeLiteral(String(value));
+  return client.escapeLiteral(`{${value.map((item) => `"${item}"`).join(',')}}`);
 }
 
 /** Until every row is seen by all: whoever reads at that moment keeps a vacuum from saying so. */
