@@ -8,6 +8,7 @@ import type { Principal } from '../src/core/principal.ts';
 import { Problem } from '../src/core/problem.ts';
 import { readConnections } from '../src/database/server-connections.ts';
 import { type Answer, newKey } from './kit/api.ts';
+import { waitsOf } from './kit/database.ts';
 import { type Environment, startEnvironment, startNode } from './kit/environment.ts';
 import { createTestMerchant, type TestMerchant } from './kit/merchant.ts';
 import { DatabaseProxy } from './kit/proxy.ts';
@@ -54,15 +55,6 @@ async function waitingForLocks(): Promise<number> {
   const rows = await service.db.sql(
     `select 1 from pg_locks where not granted and relation = 'customers'::regclass
        and database = (select oid from pg_database where datname = current_database())`,
-  );
-  return rows.length;
-}
-
-/** How many batches wait for a locked level. */
-async function waitingBatches(): Promise<number> {
-  const rows = await service.db.sql(
-    `select distinct pid from pg_locks where not granted and locktype in ('transactionid', 'tuple')
-       and pid in (select pid from pg_stat_activity where datname = current_database())`,
   );
   return rows.length;
 }
@@ -146,7 +138,7 @@ describe('256 requests of one merchant at once', () => {
     await whileLocked(lockedLevel(), async () => {
       answers = times(256, (n) => noisy.api.post(path, adjustment(0, 1_000 + n)));
       // The merchant's two workers, each with what it found.
-      await expect.poll(waitingBatches).toBe(2);
+      await expect.poll(() => waitsOf(service.db)).toBe(2);
     });
     expect(statuses(await Promise.all(answers))).toEqual(times(256, () => 201));
   });
@@ -162,9 +154,9 @@ describe('writes of one merchant that get stuck', () => {
     let queued: Promise<PromiseSettledResult<unknown>[]> = Promise.resolve([]);
     await whileLocked(lockedLevel(), async () => {
       const stuck = [submit(adjustment(0, 2_000))];
-      await expect.poll(waitingBatches).toBe(1);
+      await expect.poll(() => waitsOf(service.db)).toBe(1);
       stuck.push(submit(adjustment(0, 2_001)));
-      await expect.poll(waitingBatches).toBe(2);
+      await expect.poll(() => waitsOf(service.db)).toBe(2);
       const waiting = times(limits.queuedPerMerchantMax + 100, (n) =>
         submit(adjustment(1, 2_000 + n)),
       );

@@ -16,6 +16,7 @@ import {
   createEmptyDatabase,
   createTestDatabase,
   type TestDatabase,
+  waitsOf,
   withoutLimits,
 } from './kit/database.ts';
 import { Detour } from './kit/detour.ts';
@@ -191,8 +192,7 @@ test('two shops and a careless client share three sessions, and inherit nothing'
     // Longer than what was left behind allows, and less than our own time-outs do.
     const session = await db.session();
     await session.query('begin; select from inventory_levels for update');
-    const waits = async () => (await db.sql('select from pg_locks where not granted')).length;
-    await expect.poll(waits).toBeGreaterThan(0);
+    await expect.poll(() => waitsOf(db)).toBeGreaterThan(0);
     await new Promise((resolve) => setTimeout(resolve, 100));
     await session.query('commit');
     await Promise.all(loads.map((load) => load.more(20)));

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { idFloor } from '../src/core/id.ts';
 import { type Api, newKey } from './kit/api.ts';
-import { createTestDatabase, type TestDatabase } from './kit/database.ts';
+import { createTestDatabase, type TestDatabase, waitsOf } from './kit/database.ts';
 import { extent } from './kit/extent.ts';
 import { Given } from './kit/given.ts';
 import { type ServiceProcess, startProcess } from './kit/process.ts';
@@ -218,9 +218,7 @@ describe('a process frozen inside a batch', () => {
     ]);
     const key = newKey();
     const held = frozen.api.as(token).post(path, body(product, '2'), { key });
-    await expect
-      .poll(async () => (await db.sql(`select 1 from pg_locks where not granted`)).length)
-      .toBeGreaterThan(0);
+    await expect.poll(() => waitsOf(db)).toBeGreaterThan(0);
     frozen.child.kill('SIGSTOP');
     // Its connection gets the level, but the process is frozen: idle in transaction.
     await session.query('commit');

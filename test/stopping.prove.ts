@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { limits } from '../src/core/limits.ts';
 import { type Api, newKey } from './kit/api.ts';
-import { createTestDatabase, type TestDatabase, withoutLimits } from './kit/database.ts';
+import { createTestDatabase, type TestDatabase, waitsOf, withoutLimits } from './kit/database.ts';
 import { Given } from './kit/given.ts';
 import { type ServiceProcess, startProcess } from './kit/process.ts';
 import { DatabaseProxy } from './kit/proxy.ts';
@@ -197,9 +197,7 @@ test('a node ends at once at a second signal; its requests can be sent again', a
   await session.query('select 1 from inventory_levels where product_id = $1 for update', [product]);
   const key = newKey();
   const running = stopped.api.post(path, adjustment(product, 2), { key }).catch(() => 'no answer');
-  await expect
-    .poll(async () => (await db.sql('select 1 from pg_locks where not granted')).length)
-    .toBe(1);
+  await expect.poll(() => waitsOf(db)).toBe(1);
   const end = stopped.end('SIGTERM');
   // A signal within half a second counts as the same Ctrl-C.
   await sleep(600);

@@ -12,7 +12,7 @@ import { limits } from '../src/core/limits.ts';
 import { roomFor } from '../src/database/room.ts';
 import { connectionsOf } from '../src/database/server-connections.ts';
 import { type Api, newKey } from './kit/api.ts';
-import { createTestDatabase, type TestDatabase, withoutLimits } from './kit/database.ts';
+import { createTestDatabase, type TestDatabase, waitsOf, withoutLimits } from './kit/database.ts';
 import { Given } from './kit/given.ts';
 import { TestPasskey } from './kit/passkey.ts';
 import { freePort } from './kit/port.ts';
@@ -315,8 +315,7 @@ describe('two workers are one node', () => {
     const clients = await Promise.all([1, 2, 3, 4].map(() => RawConnection.open(origin)));
     for (const one of clients)
       one.send(`${line}\r\nAuthorization: ${guess().Authorization}\r\n\r\n`);
-    const waiting = async () => (await db.sql('select from pg_locks where not granted')).length;
-    await until('tokens are looked up', async () => (await waiting()) >= 2);
+    await until('tokens are looked up', async () => (await waitsOf(db)) >= 2);
     for (const { socket } of clients) socket.resetAndDestroy();
     // A worker knows that they have left once it has answered these.
     for (let n = 0; n < 4; n += 1) await fetch(`${origin}/healthz`, { headers: onNewConnection });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { waitsOf } from '../../test/kit/database.ts';
 import { type Environment, startEnvironment, startNode } from '../../test/kit/environment.ts';
 import { DatabaseProxy } from '../../test/kit/proxy.ts';
 
@@ -40,9 +41,7 @@ test('no adjustment takes effect after its location was answered inactive', asyn
   const pending = slow.post(path, { ...body, target_quantity: '2' });
   await expect.poll(() => isHeld).toBe(true);
   const patching = api.patch(`/locations/${location}`, { status: 'inactive' });
-  await expect
-    .poll(async () => (await service.db.sql('select 1 from pg_locks where not granted')).length)
-    .toBeGreaterThan(0);
+  await expect.poll(() => waitsOf(service.db)).toBeGreaterThan(0);
   release?.();
   expect((await pending).status).toBe(201);
   expect((await patching).status).toBe(200);

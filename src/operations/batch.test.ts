@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { served } from '../../test/kit/again.ts';
 import { type Answer, type Api, newKey } from '../../test/kit/api.ts';
-import { makeEverywhere } from '../../test/kit/database.ts';
+import { makeEverywhere, waitsOf } from '../../test/kit/database.ts';
 import { type Environment, startEnvironment, startNode } from '../../test/kit/environment.ts';
 
 let service: Environment;
@@ -104,12 +104,7 @@ async function occupyWorkers(locked: string): Promise<Promise<Answer>[]> {
   const stuck = [];
   for (const waiting of [1, 2]) {
     stuck.push(api.post(path, body(locked, `${waiting + 1}`)));
-    await expect
-      .poll(() =>
-        service.db.sql(`select distinct pid from pg_locks where not granted
-        and locktype in ('transactionid', 'tuple')`),
-      )
-      .toHaveLength(waiting);
+    await expect.poll(() => waitsOf(service.db), { interval: 5 }).toBe(waiting);
   }
   stuck.push(api.post(path, body(locked, '4')));
   await expect.poll(() => service.service.dispatcher.queued, { interval: 5 }).toBe(1);
