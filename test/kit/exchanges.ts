@@ -46,7 +46,7 @@ export class ExchangeProxy extends Relay {
   cutAfter: { readonly side: Side; readonly bytes: number } | undefined;
   /** Whether the service is told behind half a message, as by a pooler that lost its server. */
   isTold = false;
-  /** Where it was cut: the exchange whose bytes were the last, and whether all of them passed. */
+  /** The exchange in which it was cut, and whether all of that passed that is used. */
   cutIn: { readonly exchange: string; readonly isWhole: boolean } | undefined;
 
   readonly #bridges = new Set<Bridge>();
@@ -75,7 +75,10 @@ export class ExchangeProxy extends Relay {
     if (cutAfter?.side !== side || this.passed[side] < cutAfter.bytes) return undefined;
     this.cutAfter = undefined;
     const allowed = cutAfter.bytes - before;
-    this.cutIn = { exchange, isWhole: allowed === length };
+    // The last byte of an answer is the state of the transaction, which the service does not use.
+    // The first one of what it is told stands in for it.
+    const missingMax = side === 'toService' && this.isTold ? 1 : 0;
+    this.cutIn = { exchange, isWhole: length - allowed <= missingMax };
     return allowed;
   }
 
