@@ -12,8 +12,8 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
-async function enter() {
-  const shop: Shop = await here.shop();
+async function enter(own?: Shop) {
+  const shop = own ?? (await here.shop());
   await shop.location();
   const tab = await shop.enter();
   await tab.page.goto(`${here.service.api.origin}/console/exchange`);
@@ -132,8 +132,10 @@ test('an import whose page was closed goes on when its file is chosen again', as
 describe('counts', () => {
   /** Of the products A, B and C there are 5 each. */
   async function counting(text: string) {
-    const { shop, page, id } = await enter();
+    const shop = await here.shop();
+    // Before the page is open: it asks for locations once a minute.
     const place = await shop.location('Store');
+    const { page, id } = await enter(shop);
     const skus = ['A', 'B', 'C'];
     const ids = await Promise.all(
       skus.map((sku) => shop.product({ name: `Tin ${sku}`, sku }, place, '5')),
