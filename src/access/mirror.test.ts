@@ -24,7 +24,7 @@ import { findMerchantOfCustomer } from './operator/merchant-store.ts';
 import { atMerchant, createMerchant } from './operator/merchants.ts';
 import * as pruning from './operator/prune-store.ts';
 import { takeTokens } from './rate/bucket-store.ts';
-import { extendSessions, noteUses } from './store.ts';
+import { extendSessions, findAbsent, findTokenCells, noteUses } from './store.ts';
 import { hashToken, kept, mintToken } from './token.ts';
 import { commitAll } from './transact.ts';
 
@@ -96,6 +96,7 @@ async function commit(...statements: readonly Statement[]): Promise<readonly unk
 const read = <Row>(statement: Statement<Row>): Promise<Row[]> => database.reader.query(statement);
 
 const scopes = ['products.read'];
+const twoDays = 2 * 86_400;
 
 /** The tokens of a merchant as its owners see them, by ID. */
 async function tokensSeen({ person }: World, { merchant }: Side) {
@@ -296,6 +297,24 @@ describe('what nobody used for a year', () => {
 });
 
 describe('each of two merchants', () => {
+  test('is asked for by itself where nobody has a token at hand', async () => {
+    const { sides, person } = await mirroredWorld();
+    const [one, other] = sides;
+    const asking = [other, one].map(({ merchant }) => {
+      return { merchant, credentialId: person, tokenScopes: null };
+    });
+    const found = async () =>
+      (await read(findAbsent(asking))).map((row) => [row.position, row.merchant_name]);
+    expect((await found()).sort()).toEqual([
+      [0, other.name],
+      [1, one.name],
+    ]);
+    await db.sql('update credential_tokens set expires_at = now() where token_hash = $1', [
+      hashToken(one.ofPerson),
+    ]);
+    expect(await found()).toEqual([[0, other.name]]);
+  });
+
   test('finds what is its own, once', async () => {
     const world = await mirroredWorld();
     const { application, location, person } = world;
@@ -317,6 +336,10 @@ describe('each of two merchants', () => {
       expect(await read(consents.findApprovalAt(application, merchant))).toHaveLength(1);
       expect(await read(consents.findGiver(hashToken(at.ofPerson)))).toMatchObject([
         { merchant_id: merchant, merchant_name: name },
+      ]);
+      expect(await read(credentials.listEndingCredentials(merchant, twoDays))).toHaveLength(1);
+      expect(await read(findTokenCells([hashToken(at.ofPerson)]))).toMatchObject([
+        { cell: homeCell },
       ]);
       const listed = await read(credentials.listCredentials(merchant, '', 9));
       const shown = listed.flatMap((one) => [one.last_four, ...one.tokens.map((t) => t.last_four)]);
