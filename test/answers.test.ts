@@ -285,12 +285,13 @@ describe('no answer', () => {
     expect(names).toEqual(expect.arrayContaining(['inventory_levels', 'operations_key']));
     const leaked = (one: Found) => {
       if (!isError(one)) return undefined;
-      const text = textOf(one.reply);
+      const text = withoutRandom(textOf(one.reply));
       const inside = insides.map((pattern) => pattern.exec(text)?.[0]).find((hit) => hit);
       return inside ?? names.find((name) => text.includes(name));
     };
     expect(wrong(leaked)).toEqual([]);
-    expect(insides.map((pattern) => pattern.test(insideExample))).toEqual(insides.map(() => true));
+    const example = withoutRandom(insideExample);
+    expect(insides.map((pattern) => pattern.test(example))).toEqual(insides.map(() => true));
   });
 });
 
@@ -303,6 +304,10 @@ const insides = [
 ];
 const insideExample = `error: relation "a" does not exist, select 1
   at Client.query (file:///srv/dist/a.js:1) FST_ERR`;
+
+/** Without the random values of forms and tokens, which may hold any few letters. */
+const withoutRandom = (text: string): string =>
+  text.replace(/(?=[\w-]*[A-Z])(?=[\w-]*\d)[\w-]{22,}/g, '');
 
 function textOf({ headers, text }: Reply): string {
   return JSON.stringify(headers) + text;
