@@ -274,6 +274,17 @@ describe.each(writes)('$name', (write) => {
   });
 });
 
+test('a token has its new end at one of them only', async () => {
+  const token = `/tokens/${shop.others.token?.[0]}`;
+  for (const [one, other] of sides) {
+    const before = await recordsOf(service.db, other.merchant);
+    expect((await one.api.patch(token, { expires_in_days: 30 })).status).toBe(200);
+    const { expires_at } = (await one.api.get(token)).body.data;
+    expect(Math.round((Date.parse(expires_at) - Date.now()) / 86_400_000)).toBe(30);
+    expect(await recordsOf(service.db, other.merchant)).toEqual(before);
+  }
+});
+
 test('a new pair of product and location is created for one merchant only', async () => {
   const body = adjustment(shop.products[2], shop.locations[2]);
   for (const [one, other] of sides) {

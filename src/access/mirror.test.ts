@@ -338,7 +338,7 @@ describe('each of two merchants', () => {
         { merchant_id: merchant, merchant_name: name },
       ]);
       expect(await read(credentials.listEndingCredentials(merchant, twoDays))).toHaveLength(1);
-      expect(await read(findTokenCells([hashToken(at.ofPerson)]))).toMatchObject([
+      expect(await read(findTokenCells([hashToken(at.ofPerson).toString('hex')]))).toMatchObject([
         { cell: homeCell },
       ]);
       const listed = await read(credentials.listCredentials(merchant, '', 9));
