@@ -157,6 +157,7 @@ export function predicateMutants(): Mutant[] {
 const mirror = 'test/mirror.test.ts';
 const mirrorBatch = 'test/mirror-batch.test.ts';
 const accessMirror = 'src/access/mirror.test.ts';
+const signInMirror = 'src/sessions/mirror.test.ts';
 const verify = 'src/inventory/verify.test.ts';
 const deliveryMirror = 'src/webhooks/delivery-mirror.test.ts';
 
@@ -167,7 +168,8 @@ const suites: readonly (readonly [string, readonly string[]])[] = [
   ['src/access/store.ts', [mirror, accessMirror]],
   ['src/access/managed-store.ts', [accessMirror, mirror, mirrorBatch]],
   ['src/access/', [accessMirror]],
-  ['src/oauth/', [accessMirror, mirror]],
+  ['src/sessions/', [signInMirror]],
+  ['src/oauth/', [accessMirror, mirror, signInMirror]],
   ['db/', [mirror, accessMirror, 'src/inventory/ledger.test.ts']],
   ['src/', [mirror, mirrorBatch]],
 ];
