@@ -1,5 +1,5 @@
-// The statements of signing in, at two merchants where somebody has the very same ID: each finds and
-// changes the person of the merchant it is told, or of the row that was found.
+// The statements of signing in, at two merchants where somebody has the very same ID: each finds
+// and changes the person of the merchant it is told, or of the row that was found.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { homeCell } from '../../test/kit/cells.ts';

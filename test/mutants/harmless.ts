@@ -21,6 +21,10 @@ export const harmless: Readonly<Record<string, string>> = {
   'src/access/managed-store.ts joined: t.merchant_id = c.merchant_id':
     'The hash is the primary key of tokens, and who consents gives the hash of a token of the ' +
     'same merchant.',
+  'src/access/managed-store.ts endTokens: t.merchant_id = s.merchant_id':
+    'The hash is the primary key of tokens, and readTokens found it as one of the merchant.',
+  'src/access/managed-store.ts updateEnds: t.merchant_id = s.merchant_id':
+    'The hash is the primary key of tokens, and the inner statement asks for the merchant.',
   'src/access/operator/prune-store.ts removeEndedTokens: t.merchant_id = $1':
     'The hash is the primary key of tokens, and the hashes are those of tokens of the merchant.',
   ['db/migrations/cell/0001_foundation.sql inventory_levels_grow: (new.merchant_id, ' +
