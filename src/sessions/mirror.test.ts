@@ -89,16 +89,16 @@ async function changesOnlyItsOwn(
 describe('of two with one ID, at two merchants', () => {
   test('each is found by the merchant, by the name and by the password of their own', async () => {
     const sides = await mirroredPerson();
-    for (const [one, other] of turns(sides)) {
+    const secretOf = ({ merchant_name }: Side) => `secret of ${merchant_name}`;
+    for (const one of sides) await commit(store.setPassword(one, secretOf(one)));
+    for (const one of sides) {
       expect(await read(store.findPerson(one.merchant_id, one.id))).toEqual([rowOf(one)]);
-      await commit(store.setPassword(one, `secret of ${one.merchant_name}`));
-      await commit(store.setPassword(other, `secret of ${other.merchant_name}`));
-      const own = { ...rowOf(one), hash: `secret of ${one.merchant_name}` };
+      const own = { ...rowOf(one), hash: secretOf(one) };
       expect(await read(store.findByName(one.merchant_id, one.nameKey))).toEqual([own]);
     }
     const found = await read(store.findByName(null, sides[0].nameKey));
     const who = found.map((row) => [row.merchant_name, row.hash]).sort();
-    expect(who).toEqual(sides.map(({ merchant_name: of }) => [of, `secret of ${of}`]));
+    expect(who).toEqual(sides.map((one) => [one.merchant_name, secretOf(one)]));
   });
 
   test('each is found by the own invitation, which only the own merchant uses', async () => {
