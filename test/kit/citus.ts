@@ -76,8 +76,11 @@ export async function placesOf(
 export async function dropOnCluster(cluster: string, name: string): Promise<void> {
   await withClient(inDatabase(cluster, name), requireSame);
   const servers = await serversOf(cluster);
-  const urls = servers.map((server) => urlAt(cluster, server));
-  await Promise.all(urls.map((url) => sqlAt(url, `drop database ${name} with (force)`)));
+  // One after the other: a drop waits 5 s for the server's maintenance daemon, and where the daemon
+  // waits for another server's database that is dropped, too, it does not end before that is.
+  for (const server of servers) {
+    await sqlAt(urlAt(cluster, server), `drop database ${name} with (force)`);
+  }
 }
 
 async function requireSame(client: pg.Client): Promise<void> {
