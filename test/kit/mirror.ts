@@ -125,28 +125,25 @@ export function recordsOf(db: TestDatabase, merchant: string, but?: string): Pro
   );
 }
 
-/** How many of a merchant's rows match a pattern, as JSON. */
-export async function countOf(
-  db: TestDatabase,
-  merchant: string,
-  pattern: string,
-): Promise<number> {
-  const counts = await ofEach(
+/** The times that a merchant's rows hold, as often as they do, as JSON writes them. */
+export async function timesOf(db: TestDatabase, merchant: string): Promise<string[]> {
+  const found = await ofEach<{ rows: string | null }>(
     db,
     merchant,
     owned,
-    `count(*) filter (where one ~ '${pattern}')::int`,
+    "string_agg(one, ' ') as rows",
   );
-  return counts.reduce((sum, { count }) => sum + count, 0);
+  const time = /\d{4}-\d\d-\d\dT[\d:.]+/g;
+  return found.flatMap(({ rows }) => rows?.match(time) ?? []);
 }
 
 /** What an expression says of the rows of each table, `one` by one. */
-async function ofEach(
+async function ofEach<Said extends pg.QueryResultRow>(
   db: TestDatabase,
   merchant: string,
   names: readonly string[],
   expression: string,
-): Promise<{ count: number }[]> {
+): Promise<Said[]> {
   const [found] = await db.sql<{ cell: string }>('select cell from merchants where id = $1', [
     merchant,
   ]);
@@ -158,5 +155,5 @@ async function ofEach(
          from ${placeOf(table)} t
          where merchant_id = $1) rows`,
   );
-  return db.sql<{ count: number }>(queries.join(' union all '), [merchant]);
+  return db.sql<Said>(queries.join(' union all '), [merchant]);
 }
