@@ -177,7 +177,7 @@ export const examples: Readonly<Record<string, Example>> = {
   'tokens.create': { body: (_, n) => ({ name: `Till ${n}`, scopes: ['access.write'] }) },
   'tokens.update': {
     id: (shop) => firstOf(shop.others.token),
-    body: (_, n) => ({ name: `Till at the entrance ${n}` }),
+    body: (_, n) => ({ name: `Till at the entrance ${n}`, expires_in_days: 60 + (n % 60) }),
   },
   'tokens.rotate': {
     id: (shop) => firstOf(shop.others.token),
