@@ -22,6 +22,8 @@ interface Side extends TestMerchant {
 
 const path = '/inventory/adjustments';
 const past = '2020-01-01T00:00:00Z';
+/** The position behind the first movements of levels, and before their last. */
+let between = '';
 
 let service: Environment;
 let database: Database;
@@ -39,6 +41,11 @@ beforeAll(async () => {
   database = connectDatabase({ url: service.db.serviceUrl, writers: 1 });
   const opened = await createTestMerchant(service);
   owner = await furnish(opened);
+  const levels = `/inventory/levels?location_id=${opened.locations[0]}`;
+  between = (await opened.api.get(`${levels}&as_of=now`)).body.meta.as_of_position;
+  for (const location of opened.locations) {
+    await opened.api.post(path, adjustment(opened.products[0], location, '7'));
+  }
   const own = await opened.api.get('/credential');
   shop = { ...opened, credential: own.body.data.id };
   kept.body = adjustment(shop.products[1], shop.locations[1]);
@@ -91,6 +98,20 @@ const membersByNoun: Readonly<Record<string, readonly string[]>> = {
   token: ['/tokens/{id}'],
 };
 
+function levelPaths(product = '', location = '', journal = '') {
+  const asOf = `as_of_position=${between}&journal=${journal}`;
+  return {
+    [`/inventory/levels?location_id=${location}`]: [
+      `product_id=${product}`,
+      `updated_after=${past}`,
+      asOf,
+    ],
+    [`/products/${product}/levels`]: [asOf],
+    [`/stock?location_id=${location}`]: [...stockFilters, asOf],
+    [`/inventory/daily?location_id=${location}&product_id=${product}&${days()}`]: [],
+  };
+}
+
 function pathsOf({
   customers,
   products,
@@ -98,6 +119,7 @@ function pathsOf({
   movements,
   operations,
   others,
+  journal,
 }: TestMerchant): string[] {
   const filtered = {
     '/customers': [
@@ -115,12 +137,7 @@ function pathsOf({
       'q=product',
     ],
     '/locations': ['status=active', 'code=L-1', 'external_id=location-1'],
-    [`/inventory/levels?location_id=${locations[0]}`]: [
-      `product_id=${products[0]}`,
-      `updated_after=${past}`,
-    ],
-    [`/stock?location_id=${locations[0]}`]: stockFilters,
-    [`/inventory/daily?location_id=${locations[0]}&product_id=${products[0]}&${days()}`]: [],
+    ...levelPaths(products[0], locations[0], journal),
     '/inventory/movements': [
       ...['order=asc', 'reason=correction', `recorded_after=${past}`],
       `product_id=${products[0]}`,
@@ -213,7 +230,8 @@ test('each reads its own, by every path and filter', async () => {
     const before = alone.get(one);
     expect(Array.isArray(before) ? before : [before], one).not.toEqual([]);
     expect([one, await shownTo(shop, one)]).toEqual([one, before]);
-    expect([one, await shownTo(mirror, one)]).toEqual([one, mirrored(before)]);
+    const at = one.replace(shop.journal, mirror.journal);
+    expect([one, await shownTo(mirror, at)]).toEqual([one, mirrored(before)]);
   }
 });
 
@@ -307,6 +325,7 @@ test('a lock on everything of one merchant does not delay the other', async () =
         other.merchant,
       ]);
     }
+    await session.query('select from journals where merchant_id <> $1 for update', [one.merchant]);
     const answers: [string, Answer][] = [];
     for (const write of writes) answers.push([write.name, await send(write, one, one.api)]);
     for (const status of ['archived', 'active']) {
@@ -377,6 +396,16 @@ test('the first movement of a level follows no movement of the merchant before',
     const answer = await api.post(path, adjustment(product, location));
     expect([answer.status, answer.body.data?.sequence]).toEqual([201, 1]);
   }
+});
+
+test('the first count of a level expects nothing of the merchant before', async () => {
+  const { first, second, product, location } = await neighbours();
+  await first.api.post(path, adjustment(product, location));
+  const answer = await second.api.post('/inventory/counts', {
+    ...{ location_id: location, counted_at_position: '0' },
+    lines: [{ product_id: product, counted_quantity: '4', expected_quantity: '0' }],
+  });
+  expect([answer.status, answer.code]).toEqual([201, undefined]);
 });
 
 /** Two merchants next to each other in every index, each with one product and one location. */

@@ -163,7 +163,9 @@ const deliveryMirror = 'src/webhooks/delivery-mirror.test.ts';
 
 /** What should notice, by where the statement stands. */
 const suites: readonly (readonly [string, readonly string[]])[] = [
-  ['src/inventory/verify-store.ts', [verify, 'src/people/verify.test.ts']],
+  ['src/inventory/verify-counts-store.ts', ['src/counts/verify.test.ts', verify]],
+  ['src/inventory/verify-reservations-store.ts', ['src/reservations/verify.test.ts', verify]],
+  ['src/inventory/verify-', [verify, 'src/people/verify.test.ts']],
   ['src/webhooks/delivery-store.ts', [deliveryMirror]],
   ['src/access/store.ts', [mirror, accessMirror]],
   ['src/access/managed-store.ts', [accessMirror, mirror, mirrorBatch]],
