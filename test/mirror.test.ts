@@ -398,14 +398,27 @@ test('the first movement of a level follows no movement of the merchant before',
   }
 });
 
-test('the first count of a level expects nothing of the merchant before', async () => {
+test('a count expects what was there at this merchant', async () => {
   const { first, second, product, location } = await neighbours();
+  const count = async ({ api }: Side, counted: string, expected: string, at: object) => {
+    const line = { product_id: product, counted_quantity: counted, expected_quantity: expected };
+    const body = { location_id: location, lines: [line], ...at };
+    return (await api.post('/inventory/counts', body)).body;
+  };
+  const levels = `/inventory/levels?location_id=${location}`;
   await first.api.post(path, adjustment(product, location));
-  const answer = await second.api.post('/inventory/counts', {
-    ...{ location_id: location, counted_at_position: '0' },
-    lines: [{ product_id: product, counted_quantity: '4', expected_quantity: '0' }],
-  });
-  expect([answer.status, answer.code]).toEqual([201, undefined]);
+  await count(first, '7', '9', {});
+  const { meta } = (await first.api.get(`${levels}&as_of=now`)).body;
+  // Each has something of which the other could take it to be its own.
+  expect(await count(second, '4', '0', { counted_at_position: '0' })).toHaveProperty('data');
+  const then = { counted_at_position: meta.as_of_position, journal: meta.journal };
+  expect(await count(first, '5', '7', then)).toHaveProperty('data');
+  for (const [{ api }, quantity] of [
+    [first, '5'],
+    [second, '4'],
+  ] as const) {
+    expect((await api.get(levels)).body.data[0].quantity).toBe(quantity);
+  }
 });
 
 /** Two merchants next to each other in every index, each with one product and one location. */
