@@ -110,8 +110,27 @@ test.each([
     `update inventory_reservations set movement_ids = movement_ids[1:1]
        where merchant_id = $1 and id = $2`,
   ],
+  [
+    'a movement that only another merchant has',
+    'reservation_movement_differs',
+    `delete from inventory_movements where merchant_id = $1 and id = any (
+       select unnest(movement_ids) from inventory_reservations where merchant_id = $1 and id = $2)`,
+  ],
+  [
+    'a write that only another merchant has',
+    'reservation_without_operation',
+    `delete from operations where merchant_id = $1 and resource_id = $2
+       and type = 'inventory.reserve'`,
+  ],
+  [
+    'an end that only another merchant has',
+    'reservation_without_operation',
+    `delete from operations where merchant_id = $1 and resource_id = $2
+       and type = 'inventory.fulfil'`,
+  ],
 ])('of one that is fulfilled, %s: it is named', async (_, kind, sql) => {
   const { merchant, fulfilled } = await givenReservations();
+  await mirrorOf(service.db, merchant);
   expect(await verify(merchant)).toEqual([]);
   await damage(sql, [merchant, fulfilled]);
   for (const size of [2, 10_000]) {
