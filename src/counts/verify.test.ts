@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Api, newKey } from '../../test/kit/api.ts';
 import { type Environment, startEnvironment } from '../../test/kit/environment.ts';
+import { mirrorOf } from '../../test/kit/mirror.ts';
 import { connectDatabase, type Database } from '../database/connect.ts';
 import { verifyLedger } from '../inventory/verify.ts';
 
@@ -52,6 +53,15 @@ test.each([
     `update inventory_movements set product_id = 'prod_x' ${itself}`,
   ],
   [
+    'a line whose movement only another merchant has',
+    'count_line_differs',
+    `with gone as (delete from inventory_movements ${itself} returning *), same as (
+       update inventory_movements m set quantity_before = gone.quantity_before,
+         quantity_delta = gone.quantity_delta, quantity_after = gone.quantity_after
+       from gone where m.id = gone.id and m.merchant_id <> $1)
+     select from gone`,
+  ],
+  [
     'a line that names no movement',
     'count_movements_differ',
     `${counted} 'movement_id', 'movement')::json ${itself}`,
@@ -75,26 +85,31 @@ test.each([
     'a last count that is not kept',
     'last_count_differs',
     `delete from ${last} where merchant_id = $1 and position =
-      (select position from operations where id = $2)`,
+      (select position from operations where merchant_id = $1 and id = $2)`,
   ],
   [
     'a last count of another time',
     'last_count_differs',
     `update ${last} set counted_at = now() where merchant_id = $1 and position =
-      (select position from operations where id = $2)`,
+      (select position from operations where merchant_id = $1 and id = $2)`,
   ],
   [
     'a last count that is no count',
     'last_count_of_none',
     `update ${last} set count_id = 'ict_x' where merchant_id = $1 and position =
-      (select position from operations where id = $2)`,
+      (select position from operations where merchant_id = $1 and id = $2)`,
+  ],
+  [
+    'a last count whose count is missing',
+    'last_count_of_none',
+    `delete from inventory_counts ${itself}`,
   ],
   [
     'a last count of what was not counted',
     'last_count_of_none',
     `insert into ${last} select merchant_id, location_id, 'prod_x', count_id, credential_id,
       position, counted_at from ${last} where merchant_id = $1 and position =
-      (select position from operations where id = $2) limit 1`,
+      (select position from operations where merchant_id = $1 and id = $2) limit 1`,
   ],
 ])('%s is named', async (_, kind, sql) => {
   const merchant = await service.given.merchant();
@@ -111,6 +126,8 @@ test.each([
   const { meta } = await count(api, shop, { [flour]: '12', [milk]: '3' });
   await count(api, store, { [milk]: '9' });
   await count(api, shop, { [milk]: '3' });
+  // Of the same IDs: it has what is missing here.
+  await mirrorOf(service.db, merchant);
   for (const rangeSize of [2, 3, 10_000]) {
     expect(await differences(merchant, rangeSize)).toEqual([]);
   }

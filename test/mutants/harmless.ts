@@ -15,6 +15,9 @@ export const harmless: Readonly<Record<string, string>> = {
   'src/inventory/store.ts findProductsOf: (p.merchant_id, p.id) in': ownRows,
   'src/inventory/read-store.ts shownLevels: o.merchant_id = $1':
     'It only says whether it is worth to look, and what is looked for is of the merchant.',
+  'src/inventory/verify-reservations-store.ts walkReserved: v.merchant_id = $1':
+    'It says at which pairs to look; what is reserved there, and by which lines, is asked of the ' +
+    'merchant, and where he has neither nothing differs.',
   'src/inventory/store.ts createLevels: l.merchant_id = a.merchant_id':
     'The location was proved to be the merchant’s with the credential, and locations are never ' +
     'deleted; the foreign key on (merchant_id, location_id) refuses any other.',
