@@ -185,7 +185,8 @@ export class LimitCounter {
     // The question gave back the old lease, so what was used meanwhile belongs to the new one.
     this.#tokens = granted - this.#usedSinceAsk;
     this.#leaseEndsAt = now + leaseLife;
-    const late = (now - this.#askedAt) * this.#rate;
+    // Where others were seen, what is used beyond this node's use is theirs.
+    const late = this.#isOnlyUser ? (now - this.#askedAt) * this.#rate : 0;
     // A bucket that was full meanwhile lacks nothing of before.
     this.#lateTokens = now < this.#fullAt ? Math.max(this.#lateTokens, late) : late;
     this.#fullAt = now + full_in * second;

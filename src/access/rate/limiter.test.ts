@@ -200,6 +200,17 @@ describe.concurrent('two nodes together', () => {
     expect(mostPerSecond(nodes.flatMap((node) => node.asked))).toBeLessThan(20);
   });
 
+  test.each([
+    { perMinute: 6_000, burst: 100 },
+    { perMinute: 6_000, burst: 1 },
+  ])('admit no more of $perMinute a minute, burst $burst where answers are late', async (limit) => {
+    const principal = caller(limit);
+    const admitted: number[] = [];
+    const nodes = [await startNode({ late: 120 }), await startNode({ late: 120 })];
+    const took = await Promise.all(nodes.map((node) => flood(node, principal, 3, admitted)));
+    expect(shareOf(admitted, limit, Math.max(...took))).toBeLessThan(1.05);
+  });
+
   test('share a merchant’s limit between its credentials', async () => {
     const limit = { perMinute: 3_000, burst: 200 };
     const { merchant } = caller(null);
