@@ -58,17 +58,9 @@ export class LimitCounter {
   #fullAt = 0;
   /** The bucket is not asked before. */
   #pausedUntil = 0;
-  /**
-   * Whether all that is used of the bucket was used here, as far as the last answer tells. Its own
-   * count is exact then, and the bucket is not when questions come late: what it lacks is owed.
-   */
-  #isOnlyUser = false;
-  /** Tokens that came in while a question was on its way, so that the bucket lacks them. */
-  #lateTokens = 0;
   #lastRequestAt = 0;
   #isAsking = false;
   #askedAt = 0;
-  #usedAtAsk = 0;
   #wanted = 0;
   /** Tokens used since the bucket was asked. */
   #usedSinceAsk = 0;
@@ -104,7 +96,7 @@ export class LimitCounter {
   stateAt(now: number, isAlone: boolean, requests = 1): LimitState {
     if (!this.#own.admits(now, this.#atMost(requests))) return 'empty';
     if (isAlone || this.#usable(now) >= 1) return 'open';
-    if (now < this.#pausedUntil) return this.#isOnlyUser ? 'open' : 'empty';
+    if (now < this.#pausedUntil) return 'empty';
     return this.#free.admits(now) ? 'open' : 'unknown';
   }
 
@@ -133,7 +125,7 @@ export class LimitCounter {
   /** Counts a request that is refused. Returns the microseconds until one may be admitted. */
   refuse(now: number, requests = 1): number {
     this.#lastRequestAt = now;
-    const isPaused = this.#usable(now) < 1 && this.#waitsForOthers(now);
+    const isPaused = this.#usable(now) < 1 && now < this.#pausedUntil;
     const shared = isPaused ? Math.max(this.#pausedUntil - now, this.#nextTokenIn(now)) : 0;
     return Math.max(this.#own.wait(now, this.#atMost(requests)), shared);
   }
@@ -141,7 +133,7 @@ export class LimitCounter {
   /** How many requests may still be admitted, as far as this node knows. */
   remaining(now: number): number {
     const own = this.#own.remaining(now);
-    if (this.#waitsForOthers(now)) return Math.min(own, Math.max(0, this.#usable(now)));
+    if (now < this.#pausedUntil) return Math.min(own, Math.max(0, this.#usable(now)));
     // What is left of a lease is not in use, also when the lease is over: it is given back.
     const inUse = Math.max(0, this.#fullAt - now) * this.#rate - this.#tokens;
     const shared = Math.floor(this.limit.burst - Math.max(0, inUse) + tolerance);
@@ -166,7 +158,6 @@ export class LimitCounter {
     const isWanted = this.waiting > 0 || now - this.#lastRequestAt < leaseLife;
     this.#wanted = isWanted ? this.#leaseSize : 0;
     this.#askedAt = now;
-    this.#usedAtAsk = this.#own.used(now);
     this.#isAsking = true;
     this.#usedSinceAsk = 0;
     return {
@@ -175,7 +166,7 @@ export class LimitCounter {
       secondsPerToken: 60 / this.limit.perMinute,
       size: this.#bucketSize,
       owed: isWorthless ? 0 : -this.#tokens,
-      usedHere: this.#usedAtAsk,
+      usedHere: this.#own.used(now),
       wanted: this.#wanted,
     };
   }
@@ -185,13 +176,7 @@ export class LimitCounter {
     // The question gave back the old lease, so what was used meanwhile belongs to the new one.
     this.#tokens = granted - this.#usedSinceAsk;
     this.#leaseEndsAt = now + leaseLife;
-    // Where others were seen, what is used beyond this node's use is theirs.
-    const late = this.#isOnlyUser ? (now - this.#askedAt) * this.#rate : 0;
-    // A bucket that was full meanwhile lacks nothing of before.
-    this.#lateTokens = now < this.#fullAt ? Math.max(this.#lateTokens, late) : late;
     this.#fullAt = now + full_in * second;
-    const usedByAll = full_in * second * this.#rate - granted;
-    this.#isOnlyUser = usedByAll < this.#usedAtAsk + this.#lateTokens + 1;
     if (next_ask_in === null) return;
     // From the time of the question, because the answer may have taken long.
     const pause = Math.max(next_ask_in * second, this.#nextTokenIn(now));
@@ -201,10 +186,6 @@ export class LimitCounter {
   /** It is unknown whether the database did it. */
   fail(): void {
     this.#isAsking = false;
-  }
-
-  #waitsForOthers(now: number): boolean {
-    return now < this.#pausedUntil && !this.#isOnlyUser;
   }
 
   #atMost(requests: number): number {
