@@ -44,6 +44,9 @@ async function damage(sql: string, values: readonly unknown[]): Promise<void> {
 const counted = 'update inventory_counts set lines = replace(lines::text,';
 const itself = 'where merchant_id = $1 and operation_id = $2';
 const last = 'inventory_last_counts';
+const ofItself =
+  'where merchant_id = $1 and position = ' +
+  '(select position from operations where merchant_id = $1 and id = $2)';
 
 test.each([
   ['a line of another level', 'count_line_differs', `${counted} '"12"', '"13"')::json ${itself}`],
@@ -81,23 +84,16 @@ test.each([
     'resource_missing',
     `delete from inventory_counts ${itself}`,
   ],
-  [
-    'a last count that is not kept',
-    'last_count_differs',
-    `delete from ${last} where merchant_id = $1 and position =
-      (select position from operations where merchant_id = $1 and id = $2)`,
-  ],
+  ['a last count that is not kept', 'last_count_differs', `delete from ${last} ${ofItself}`],
   [
     'a last count of another time',
     'last_count_differs',
-    `update ${last} set counted_at = now() where merchant_id = $1 and position =
-      (select position from operations where merchant_id = $1 and id = $2)`,
+    `update ${last} set counted_at = now() ${ofItself}`,
   ],
   [
     'a last count that is no count',
     'last_count_of_none',
-    `update ${last} set count_id = 'ict_x' where merchant_id = $1 and position =
-      (select position from operations where merchant_id = $1 and id = $2)`,
+    `update ${last} set count_id = 'ict_x' ${ofItself}`,
   ],
   [
     'a last count whose count is missing',
@@ -108,8 +104,7 @@ test.each([
     'a last count of what was not counted',
     'last_count_of_none',
     `insert into ${last} select merchant_id, location_id, 'prod_x', count_id, credential_id,
-      position, counted_at from ${last} where merchant_id = $1 and position =
-      (select position from operations where merchant_id = $1 and id = $2) limit 1`,
+      position, counted_at from ${last} ${ofItself} limit 1`,
   ],
 ])('%s is named', async (_, kind, sql) => {
   const merchant = await service.given.merchant();
