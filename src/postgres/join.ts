@@ -36,6 +36,7 @@ export interface JoinOptions extends LaunchOptions {
 const READY_LIMIT_MS = 10 * 60_000;
 /** How long the children of a killed server may hold its memory; they end within a second. */
 const MEMORY_LIMIT_MS = 5_000;
+const ABANDONED_LIMIT_MS = 1_000;
 const POLL_MS = 20;
 const STILL_HELD = /still in use|already exists/;
 const NOT_YET = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'EAGAIN', '53300'];
@@ -117,7 +118,9 @@ async function untilReady(
 }
 
 /**
- * Connecting to a frozen server takes ten seconds to fail. An aborted start does not wait for it.
+ * Connecting to a frozen server takes ten seconds to fail. Who is aborted does not wait for that,
+ * but a little for the connection to be closed: it would be taken for another process's, and the
+ * server be left running for it.
  */
 async function connectOrAbort(cluster: Cluster, signal: AbortSignal): Promise<Monitor> {
   const connecting = connectMonitor(cluster);
@@ -128,7 +131,8 @@ async function connectOrAbort(cluster: Cluster, signal: AbortSignal): Promise<Mo
   try {
     return await Promise.race([connecting, aborted]);
   } catch (error) {
-    void connecting.then(({ client }) => client.end()).catch(() => undefined);
+    const closed = connecting.then(({ client }) => client.end()).catch(() => undefined);
+    await Promise.race([closed, sleep(ABANDONED_LIMIT_MS, undefined, { ref: false })]);
     throw error;
   } finally {
     leave.abort();

@@ -180,6 +180,26 @@ describe('sharing', () => {
     expect(await rows(server.ownerUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
   });
 
+  // Its own connection is on the way then, and is not somebody else's.
+  test('a process that stops while it takes up its connection again stops the server', async () => {
+    const server = await start(data);
+    const pid = serverPid(data);
+    const slow = `create function slow() returns event_trigger language plpgsql as $$ begin
+        if current_setting('application_name') = 'tallybook monitor' and pg_try_advisory_lock(1)
+        then perform pg_sleep(0.5); end if; end $$;
+      create event trigger slow on login execute function slow()`;
+    const monitors = `from pg_stat_activity where application_name = 'tallybook monitor'`;
+    const owner = await connected(server.ownerUrl.replace('/tallybook?', '/postgres?'));
+    await owner.query(slow);
+    await owner.query(`select pg_terminate_backend(pid) ${monitors}`);
+    await expect
+      .poll(async () => (await owner.query(`select wait_event ${monitors}`)).rows, { interval: 5 })
+      .toEqual([{ wait_event: 'PgSleep' }]);
+    await owner.end();
+    await server.stop();
+    expect(isAlive(pid)).toBe(false);
+  });
+
   test('a server whose socket was cleaned away is replaced', async () => {
     const first = await start(data);
     rmSync(readFileSync(join(data, 'postgres.socket'), 'utf8').trim(), { recursive: true });
