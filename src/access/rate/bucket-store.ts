@@ -17,7 +17,7 @@ export interface BucketAsk {
   readonly size: number;
   /** Used already, or, below zero, given back. */
   readonly owed: number;
-  /** Tokens that this node alone has used and that would not have come in again. */
+  /** Tokens that this node alone had used when it asked and that would not have come in again. */
   readonly usedHere: number;
   readonly wanted: number;
 }
@@ -30,23 +30,30 @@ export interface BucketAnswer {
   readonly full_in: number;
   /** Seconds until this node may ask again; null when it got all it wanted. */
   readonly next_ask_in: number | null;
+  /** What the database's clock showed, in seconds since 1970. */
+  readonly answered_at: number;
 }
 
 /**
  * Settles what is owed, then takes what is wanted, or the whole tokens that are there. What a node
  * used before it settles counts for the time when it was used: the bucket is as empty as the row or
- * the node says, whichever is emptier. A row beyond empty is of a limit that was higher, or of a
- * clock that was set. Rows are locked in the order of their key. Two nodes that make the same row
- * at the same time both take from it.
+ * the node says, whichever is emptier. The node knows what it had used when it asked, so what came
+ * in while the question was on its way is taken off. A row beyond empty is of a limit that was
+ * higher, or of a clock that was set. Rows are locked in the order of their key. Two nodes that
+ * make the same row at the same time both take from it.
+ * @param askedAt in seconds of the database's clock since 1970; null: now.
  */
-export function takeTokens(asks: readonly BucketAsk[]): Statement<BucketAnswer> {
-  const column = (value: (ask: BucketAsk) => string | number) => asks.map(value);
+export function takeTokens(
+  asks: readonly BucketAsk[],
+  askedAt: number | null = null,
+): Statement<BucketAnswer> {
   return {
     name: 'take_tokens',
     text: `
       with asked as (
-        select a.position, a.merchant_id, a.credential_id, a.pace, a.size, a.owed, a.used_here,
-          a.wanted
+        select a.position, a.merchant_id, a.credential_id, a.pace, a.size, a.owed, a.wanted,
+          a.used_here * a.pace - greatest(0, extract(epoch from now())::float8 - $8::float8)
+            as full_here_in
         from unnest($1::text[], $2::text[], $3::float8[], $4::float8[], $5::float8[], $6::float8[],
           $7::float8[]) with ordinality
           as a (merchant_id, credential_id, pace, size, owed, used_here, wanted, position)
@@ -60,7 +67,7 @@ export function takeTokens(asks: readonly BucketAsk[]): Statement<BucketAnswer> 
         select a.position, merchant_id, credential_id, a.pace, a.size, a.wanted, k.next_ask_in,
           k.full_in is not null as is_known,
           greatest(least(coalesce(k.full_in, '-infinity'), a.pace * a.size * 1.25)
-            + a.owed * a.pace, a.used_here * a.pace, 0) as full_in
+            + a.owed * a.pace, a.full_here_in, 0) as full_in
         from asked a left join known k using (merchant_id, credential_id)
       ), granted as (
         select s.position, s.merchant_id, s.credential_id, s.pace, s.wanted, s.is_known, s.full_in,
@@ -87,15 +94,22 @@ export function takeTokens(asks: readonly BucketAsk[]): Statement<BucketAnswer> 
         on conflict (merchant_id, credential_id) do update
           set full_at = greatest(b.full_at, now()) + (excluded.full_at - now())
       )
-      select t.position, t.tokens as granted, t.full_in, t.next_ask_in from taken t`,
-    values: [
-      column((ask) => ask.merchantId),
-      column((ask) => ask.credentialId),
-      column((ask) => ask.secondsPerToken),
-      column((ask) => ask.size),
-      column((ask) => ask.owed),
-      column((ask) => ask.usedHere),
-      column((ask) => ask.wanted),
-    ],
+      select t.position, t.tokens as granted, t.full_in, t.next_ask_in,
+        extract(epoch from now())::float8 as answered_at
+      from taken t`,
+    values: [...columnsOf(asks), askedAt],
   };
+}
+
+function columnsOf(asks: readonly BucketAsk[]): (string | number)[][] {
+  const column = (value: (ask: BucketAsk) => string | number) => asks.map(value);
+  return [
+    column((ask) => ask.merchantId),
+    column((ask) => ask.credentialId),
+    column((ask) => ask.secondsPerToken),
+    column((ask) => ask.size),
+    column((ask) => ask.owed),
+    column((ask) => ask.usedHere),
+    column((ask) => ask.wanted),
+  ];
 }

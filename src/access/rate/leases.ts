@@ -5,6 +5,7 @@
 import type { Writer } from '../../core/statement.ts';
 import { commitAll } from '../transact.ts';
 import { type BucketAnswer, takeTokens } from './bucket-store.ts';
+import { DatabaseClock } from './database-clock.ts';
 import type { Clock } from './gcra.ts';
 import type { LimitCounter } from './limit-counter.ts';
 
@@ -28,6 +29,7 @@ class AskBatch {
 export class Leases {
   readonly #writer: Writer;
   readonly #clock: Clock;
+  readonly #databaseClock = new DatabaseClock();
   /** In milliseconds. */
   readonly #patience: number;
   #next: AskBatch | undefined;
@@ -102,13 +104,15 @@ export class Leases {
   }
 
   async #take(counters: readonly LimitCounter[]): Promise<void> {
-    const now = this.#clock();
+    const askedAt = this.#clock();
     try {
-      const asks = counters.map((counter) => counter.ask(now));
-      const [rows = []] = await commitAll(this.#writer, [takeTokens(asks)]);
+      const asks = counters.map((counter) => counter.ask(askedAt));
+      const question = takeTokens(asks, this.#databaseClock.timeAt(askedAt));
+      const [rows = []] = await commitAll(this.#writer, [question]);
       const answeredAt = this.#clock();
       for (const row of rows as readonly BucketAnswer[]) {
         counters[row.position - 1]?.answer(row, answeredAt);
+        this.#databaseClock.note(askedAt, row.answered_at, answeredAt);
       }
     } catch {
       // The pool has reported the failure.

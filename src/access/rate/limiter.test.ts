@@ -29,13 +29,17 @@ interface Node {
   readonly asked: number[];
 }
 
-/** A node's limiter with a connection of its own. */
-async function startNode({ patience = 5_000, clock = monotonic } = {}): Promise<Node> {
+/**
+ * A node's limiter with a connection of its own.
+ * @param late how long every second question is on its way, in milliseconds.
+ */
+async function startNode({ patience = 5_000, clock = monotonic, late = 0 } = {}): Promise<Node> {
   const database = connectDatabase({ url: db.serviceUrl, writers: 1 });
   const asked: number[] = [];
   const writer: Writer = {
-    connect: () => {
+    connect: async () => {
       asked.push(performance.now() / 1_000);
+      if (late > 0 && asked.length % 2 === 0) await pause(late);
       return database.leases.connect();
     },
   };
@@ -186,6 +190,18 @@ describe.concurrent('two nodes together', () => {
     expect(nodes.map((node) => node.limiter.admittedAlone)).toEqual([0, 0]);
   });
 
+  test.each([
+    { perMinute: 6_000, burst: 1_000, late: 120 },
+    { perMinute: 6_000, burst: 1, late: 120 },
+    { perMinute: 60_000, burst: 150, late: 400 },
+  ])('admit $perMinute a minute and burst $burst, $late ms late', async ({ late, ...limit }) => {
+    const nodes = await Promise.all([startNode({ late }), startNode({ late })]);
+    const principal = caller(limit);
+    const admitted: number[] = [];
+    const took = await Promise.all(nodes.map((node) => flood(node, principal, 4, admitted)));
+    expect(shareOf(admitted, limit, Math.max(...took))).toBeLessThan(1.05);
+  });
+
   test('admit within 5 % in every window, whatever they have leased before', async () => {
     const limit = { perMinute: 6_000, burst: 1_000 };
     const nodes = await Promise.all([startNode(), startNode()]);
@@ -242,13 +258,16 @@ describe('one node by itself', () => {
     { perMinute: 60_000, burst: 150 },
   ];
 
-  test.each(limits)('is exact: $perMinute a minute, burst $burst', async (limit) => {
+  const late = limits.flatMap((limit) => [0, 120].map((late) => ({ ...limit, late })));
+
+  test.each(late)('is exact: $perMinute a minute, burst $burst, $late ms late', async (given) => {
+    const { late, ...limit } = given;
     let now = 0;
     const clock = () => {
       now = monotonic();
       return now;
     };
-    const node = await startNode({ clock });
+    const node = await startNode({ clock, late });
     const principal = caller(limit);
     const exact = new Gcra(limit, monotonic());
     const end = performance.now() + 1_000;
