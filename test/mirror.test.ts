@@ -6,6 +6,7 @@ import { atMerchant } from '../src/access/operator/merchants.ts';
 import { successStatus } from '../src/contract/contract.ts';
 import type { Write } from '../src/contract/endpoint.ts';
 import { connectDatabase, type Database } from '../src/database/connect.ts';
+import { readLastPositions } from '../src/events/store.ts';
 import { hashKey } from '../src/operations/fingerprint.ts';
 import { findOperations } from '../src/operations/keys.ts';
 import { type Answer, newKey } from './kit/api.ts';
@@ -33,7 +34,7 @@ let owner: string;
 let sides: readonly (readonly [Side, Side])[];
 /** What each path showed to the shop before the mirror existed. */
 const alone = new Map<string, unknown>();
-/** An adjustment of that time, and its answer. */
+/** An adjustment of that time, of what was counted, and its answer. */
 const kept = { key: newKey(), body: {}, data: {} };
 
 beforeAll(async () => {
@@ -48,6 +49,8 @@ beforeAll(async () => {
   }
   const own = await opened.api.get('/credential');
   shop = { ...opened, credential: own.body.data.id };
+  const line = { product_id: shop.products[1], counted_quantity: '4' };
+  await shop.api.post('/inventory/counts', { location_id: shop.locations[1], lines: [line] });
   kept.body = adjustment(shop.products[1], shop.locations[1]);
   kept.data = (await shop.api.post(path, kept.body, { key: kept.key })).body.data;
   for (const one of pathsOf(shop)) alone.set(one, await shownTo(shop, one));
@@ -104,6 +107,7 @@ function levelPaths(product = '', location = '', journal = '') {
     [`/inventory/levels?location_id=${location}`]: [
       `product_id=${product}`,
       `updated_after=${past}`,
+      ...['low_stock=true', `low_stock=true&product_id=${product}`],
       asOf,
     ],
     [`/products/${product}/levels`]: [asOf],
@@ -148,6 +152,7 @@ function pathsOf({
     '/inventory/counts': [`location_id=${locations[0]}`],
     '/inventory/reservations': [`location_id=${locations[0]}`, 'status=active', 'reference=R-1'],
     '/operations': ['type=customers.create', 'status=succeeded'],
+    '/events': [`location_id=${locations[0]}`, `product_id=${products[0]}`],
     '/webhooks': ['status=paused'],
     ...whoMay,
   };
@@ -199,11 +204,20 @@ function mirrored(value: unknown, name = '', marked: readonly string[] = []): un
   if (name === 'journal') return mirrorJournal;
   if (name === 'name') return `Mirror ${value}`;
   if (name === 'request_id') return `req_${'0'.repeat(26)}`;
-  return value !== null && marked.includes(name) ? String(Number(value) + 2) : value;
+  if (name === 'counted_at' && typeof value === 'string') {
+    return new Date(Date.parse(value) - 86_400_000).toISOString();
+  }
+  if (!marked.includes(name)) return value;
+  if (name === 'note') return 'Mirror';
+  return value === null ? value : String(Number(value) + 2);
 }
 
-/** The quantities of a level, and of a movement: the first of a level moved two more. */
+/**
+ * The quantities of a level, and of a movement: the first of a level moved two more. The notes of
+ * counts, transfers and reservations.
+ */
 function markedIn(value: object): string[] {
+  if ('lines' in value) return ['note'];
   if ('last_movement_id' in value) return ['quantity', 'available_quantity'];
   // The sums of a day on which a level has moved first, as a correction.
   if ('quantity_out' in value && 'reason' in value) {
@@ -256,6 +270,11 @@ test('what only the other merchant has does not exist for it', async () => {
     for (const path of paths) expect([path, (await one.api.get(path)).status]).toEqual([path, 404]);
     const levels = await one.api.get(`/inventory/levels?location_id=${location}`);
     expect(levels.code).toBe('location_not_granted');
+    const sent = await one.api.post('/inventory/transfers', {
+      ...{ from_location_id: shop.locations[0], to_location_id: location },
+      lines: [{ product_id: shop.products[0], quantity: '1' }],
+    });
+    expect(sent.code).toBe('location_not_granted');
   }
 });
 
@@ -396,6 +415,15 @@ test('the first movement of a level follows no movement of the merchant before',
     const answer = await api.post(path, adjustment(product, location));
     expect([answer.status, answer.body.data?.sequence]).toEqual([201, 1]);
   }
+});
+
+test('the last position of a merchant without operations is not that of the one before', async () => {
+  const { first, second, product, location } = await neighbours();
+  await first.api.post(path, adjustment(product, location));
+  const { reader } = await atMerchant(database, first.merchant);
+  expect(await reader.query(readLastPositions([first.merchant, second.merchant]))).toEqual([
+    { merchant_id: first.merchant, last: 1 },
+  ]);
 });
 
 test('a count expects what was there at this merchant', async () => {

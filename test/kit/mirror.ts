@@ -1,7 +1,8 @@
 // A second merchant whose records have the very IDs of another's, as after a copy restored under
 // another merchant: nothing but merchant_id tells the two apart. A statement that forgets it finds
 // too much, changes too much or locks too much, and no luck with IDs hides it. What the mirror
-// shows differs: its names say so, and its quantities are two more.
+// shows differs: its names and some notes say so, its quantities are two more, and its last counts
+// are a day older.
 
 import type pg from 'pg';
 import { hashToken, mintToken } from '../../src/access/token.ts';
@@ -25,6 +26,11 @@ const marks = [
      quantity_delta = quantity_delta + case when sequence = 1 then 2 else 0 end
    where merchant_id = $1`,
   'update inventory_levels set quantity = quantity + 2 where merchant_id = $1 and sequence > 0',
+  ...['inventory_counts', 'inventory_transfers', 'inventory_reservations'].map(
+    (table) => `update ${table} set note = 'Mirror' where merchant_id = $1`,
+  ),
+  `update inventory_last_counts set counted_at = counted_at - interval '1 day'
+   where merchant_id = $1`,
   `update journals set id = '${mirrorJournal}' where merchant_id = $1`,
   `update operations set request_id = 'req_${'0'.repeat(26)}' where merchant_id = $1`,
 ];

@@ -6,6 +6,9 @@ const ownRows =
   'It locks nothing and its rows say their merchant: operations/batch.ts gives each merchant’s ' +
   'commands the rows of this merchant and no others.';
 
+const worthALook =
+  'It only says whether it is worth to look, and what is looked for is of the merchant.';
+
 /** By the name of the mutant. */
 export const harmless: Readonly<Record<string, string>> = {
   'src/records/store.ts findHolders: r.merchant_id = a.merchant_id': ownRows,
@@ -13,8 +16,10 @@ export const harmless: Readonly<Record<string, string>> = {
     'It is of the rows that a walk begins with, and the walk asks for the merchant.',
   'src/inventory/store.ts findProducts: (p.merchant_id, p.id) in': ownRows,
   'src/inventory/store.ts findProductsOf: (p.merchant_id, p.id) in': ownRows,
-  'src/inventory/read-store.ts shownLevels: o.merchant_id = $1':
-    'It only says whether it is worth to look, and what is looked for is of the merchant.',
+  'src/inventory/read-store.ts shownLevels: o.merchant_id = $1': worthALook,
+  'src/inventory/low-stock-store.ts listLowLevels: o.merchant_id = $1': worthALook,
+  'src/batches/store.ts findBatches: o.merchant_id = $1':
+    'It says that a batch is there, whose ID is from a key of the merchant, and nothing else of it.',
   'src/inventory/verify-reservations-store.ts walkReserved: v.merchant_id = $1':
     'It says at which pairs to look; what is reserved there, and by which lines, is asked of the ' +
     'merchant, and where he has neither nothing differs.',
