@@ -9,7 +9,7 @@ import { connectDatabase, type Database } from '../src/database/connect.ts';
 import { readLastPositions } from '../src/events/store.ts';
 import { hashKey } from '../src/operations/fingerprint.ts';
 import { findOperations } from '../src/operations/keys.ts';
-import { type Answer, newKey } from './kit/api.ts';
+import { type Answer, type Api, newKey } from './kit/api.ts';
 import { freshBody, send, withoutRequestId, writes } from './kit/cases.ts';
 import { sqlOf } from './kit/cells.ts';
 import { type Environment, startEnvironment } from './kit/environment.ts';
@@ -31,6 +31,8 @@ let database: Database;
 let shop: Side;
 let mirror: Side;
 let owner: string;
+/** A reservation that both have. */
+let reservation: string;
 let sides: readonly (readonly [Side, Side])[];
 /** What each path showed to the shop before the mirror existed. */
 const alone = new Map<string, unknown>();
@@ -41,7 +43,7 @@ beforeAll(async () => {
   service = await startEnvironment();
   database = connectDatabase({ url: service.db.serviceUrl, writers: 1 });
   const opened = await createTestMerchant(service);
-  owner = await furnish(opened);
+  ({ owner, reservation } = await furnish(opened));
   const levels = `/inventory/levels?location_id=${opened.locations[0]}`;
   between = (await opened.api.get(`${levels}&as_of=now`)).body.meta.as_of_position;
   for (const location of opened.locations) {
@@ -68,15 +70,16 @@ afterAll(async () => {
 });
 
 /** Something for every filter to find, and an owner, whom every write of people locks. */
-async function furnish({ api, products, locations }: TestMerchant): Promise<string> {
+async function furnish({ api, products, locations }: TestMerchant) {
   const names = { sku: 'P-1', barcode: '4006381333931', low_stock_at: '5000' };
   await api.patch(`/products/${products[0]}`, names);
   await api.patch(`/locations/${locations[0]}`, { code: 'L-1' });
-  await api.post('/inventory/reservations', {
+  const reserved = await api.post('/inventory/reservations', {
     ...{ location_id: locations[0], reference: 'R-1' },
     lines: [{ product_id: products[0], quantity: '1' }],
   });
-  return (await api.post('/people', { name: 'Olga', role: 'owner' })).body.data.id;
+  const person = await api.post('/people', { name: 'Olga', role: 'owner' });
+  return { owner: person.body.data.id, reservation: reserved.body.data.id };
 }
 
 /** Yesterday and tomorrow, by any clock. */
@@ -190,13 +193,14 @@ async function shownTo({ api }: TestMerchant, one: string): Promise<unknown> {
 }
 
 /** What the mirror shows in place of this. */
-function mirrored(value: unknown, name = '', marked: readonly string[] = []): unknown {
+function mirrored(value: unknown, name = '', more: Readonly<Record<string, number>> = {}): unknown {
   if (Array.isArray(value)) return value.map((one) => mirrored(one));
   if (typeof value === 'object' && value !== null) {
-    const inner = markedIn(value);
+    const inner = moreOf(value);
     const members = Object.entries(value).map(([key, member]) => [
       key,
-      mirrored(member, key, inner),
+      // Those of counts, transfers and reservations.
+      key === 'note' && 'lines' in value ? 'Mirror' : mirrored(member, key, inner),
     ]);
     return Object.fromEntries(members);
   }
@@ -204,30 +208,25 @@ function mirrored(value: unknown, name = '', marked: readonly string[] = []): un
   if (name === 'journal') return mirrorJournal;
   if (name === 'name') return `Mirror ${value}`;
   if (name === 'request_id') return `req_${'0'.repeat(26)}`;
-  if (name === 'counted_at' && typeof value === 'string') {
-    return new Date(Date.parse(value) - 86_400_000).toISOString();
-  }
-  if (!marked.includes(name)) return value;
-  if (name === 'note') return 'Mirror';
-  return value === null ? value : String(Number(value) + 2);
+  if (value === null || value === undefined) return value;
+  if (name === 'counted_at') return new Date(Date.parse(String(value)) - 86_400_000).toISOString();
+  return more[name] === undefined ? value : String(Number(value) + more[name]);
 }
 
-/**
- * The quantities of a level, and of a movement: the first of a level moved two more. The notes of
- * counts, transfers and reservations.
- */
-function markedIn(value: object): string[] {
-  if ('lines' in value) return ['note'];
-  if ('last_movement_id' in value) return ['quantity', 'available_quantity'];
+/** By how much the mirror's level is more, or its movement: the first of a level moved two more. */
+function moreOf(value: object): Readonly<Record<string, number>> {
+  if ('available_quantity' in value && 'reserved_quantity' in value) {
+    // A product that has no level is in the stock, too.
+    if ('updated_at' in value && value.updated_at === null) return {};
+    const reserved = Number(value.reserved_quantity) > 0 ? 1 : 0;
+    return { quantity: 2, available_quantity: 2 - reserved, reserved_quantity: reserved };
+  }
   // The sums of a day on which a level has moved first, as a correction.
   if ('quantity_out' in value && 'reason' in value) {
-    return value.reason === 'correction' ? ['quantity_in'] : [];
+    return value.reason === 'correction' ? { quantity_in: 2 } : {};
   }
-  if ('barcode' in value && 'updated_at' in value && 'quantity' in value) {
-    return value.updated_at === null ? [] : ['quantity', 'available_quantity'];
-  }
-  if (!('sequence' in value)) return [];
-  return ['quantity_after', value.sequence === 1 ? 'quantity_delta' : 'quantity_before'];
+  if (!('sequence' in value)) return {};
+  return { quantity_after: 2, [value.sequence === 1 ? 'quantity_delta' : 'quantity_before']: 2 };
 }
 
 const isReplay = (answer: Answer): boolean => answer.headers.get('idempotent-replayed') === 'true';
@@ -354,6 +353,8 @@ test('a lock on everything of one merchant does not delay the other', async () =
       'owner',
       await one.api.patch(`/people/${owner}`, { name: `Olga ${answers.length}` }),
     ]);
+    const release = `/inventory/reservations/${reservation}/release`;
+    answers.push(['release', await one.api.post(release, {})]);
     const body = adjustment(product, location, String(100 + Math.floor(Math.random() * 1e6)));
     answers.push(['adjust', await one.api.post(path, body)]);
     await session.query('rollback');
@@ -409,22 +410,77 @@ describe('what a key is bound to', () => {
   });
 });
 
-test('the first movement of a level follows no movement of the merchant before', async () => {
+test('the first operation of a merchant follows none of the merchant before', async () => {
   const { first, second, product, location } = await neighbours();
   for (const { api } of [first, second]) {
-    const answer = await api.post(path, adjustment(product, location));
-    expect([answer.status, answer.body.data?.sequence]).toEqual([201, 1]);
+    const { data } = (await api.post(path, adjustment(product, location))).body;
+    expect(data).toMatchObject({ sequence: 1, position: '1' });
   }
 });
 
-test('the last position of a merchant without operations is not that of the one before', async () => {
+test('the journal of a merchant without operations does not end as the one before', async () => {
   const { first, second, product, location } = await neighbours();
   await first.api.post(path, adjustment(product, location));
+  const { meta } = (await second.api.get(`/inventory/levels?location_id=${location}&as_of=now`))
+    .body;
+  expect(meta.as_of_position).toBe('0');
   const { reader } = await atMerchant(database, first.merchant);
   expect(await reader.query(readLastPositions([first.merchant, second.merchant]))).toEqual([
     { merchant_id: first.merchant, last: 1 },
   ]);
 });
+
+test('what has expired at one merchant is still reserved at the other', async () => {
+  const { copy, location, api } = await counterparts(async ({ api, product, at }) => {
+    const lines = [{ product_id: product, quantity: '2' }];
+    await api.post('/inventory/reservations', { location_id: at, lines });
+  });
+  const expire = 'update inventory_reservation_lines set expires_at = now() where merchant_id = $1';
+  await pastTriggers(copy.merchant, expire);
+  const [level] = (await api.get(`/inventory/levels?location_id=${location}`)).body.data;
+  expect(level).toMatchObject({ quantity: '9', reserved_quantity: '2' });
+});
+
+test('a position is of the time that its operation has at this merchant', async () => {
+  const { merchant, location, api } = await counterparts(async ({ api, product, at }) => {
+    await api.post(path, adjustment(product, at, '5'));
+  });
+  const others = (days: number) => `update operations set
+    created_at = created_at + ${days} * interval '1 day' where merchant_id <> $1 and position = 1`;
+  await pastTriggers(merchant, others(1));
+  // What was updated last is found last where the table is read as it lies.
+  const own = 'update operations set created_at = created_at where merchant_id = $1';
+  await pastTriggers(merchant, own);
+  const levels = `/inventory/levels?location_id=${location}`;
+  const { journal } = (await api.get(`${levels}&as_of=now`)).body.meta;
+  const then = await api.get(`${levels}&as_of_position=1&journal=${journal}`);
+  expect(then.body.data).toMatchObject([{ quantity: '9' }]);
+  await pastTriggers(merchant, others(-1));
+});
+
+/** A merchant with one level of 9 and what happens to it, and his copy. */
+async function counterparts(
+  happens: (given: { api: Api; product: string; at: string }) => Promise<void>,
+) {
+  const merchant = await service.given.merchant();
+  const { token } = await service.given.credential(merchant);
+  const api = service.api.as(token);
+  const product = await service.given.product(merchant);
+  const location = await service.given.location(merchant);
+  await api.post(path, adjustment(product, location));
+  await happens({ api, product, at: location });
+  return { merchant, copy: await mirrorOf(service.db, merchant, [token]), location, api };
+}
+
+/** Changes rows in the cell of a merchant, `$1`, that nobody could change otherwise. */
+async function pastTriggers(merchant: string, text: string): Promise<void> {
+  const session = await service.db.session();
+  const look = `select set_config('search_path', cell || ', public', false),
+    set_config('session_replication_role', 'replica', false) from merchants where id = $1`;
+  await session.query(look, [merchant]);
+  expect((await session.query(text, [merchant])).rowCount).toBeGreaterThan(0);
+  await session.end();
+}
 
 test('a count expects what was there at this merchant', async () => {
   const { first, second, product, location } = await neighbours();

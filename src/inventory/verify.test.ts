@@ -356,6 +356,16 @@ describe(`damage (${extentName})`, () => {
     expect(await verify(mirror.merchant)).toEqual(whole);
   });
 
+  test('a level whose first movement only another merchant has is named', async () => {
+    const merchant = await givenMerchant();
+    const [product, location] = await givenLevel(merchant, ['5', '8', '3']);
+    await mirrorOf(db, merchant);
+    const gone = `delete from inventory_movements where ${level} and sequence = 1`;
+    await damage(gone, [merchant, product, location]);
+    const { differences } = await verify(merchant);
+    expect(differences.map(({ kind }) => kind)).toContain('first_position_differs');
+  });
+
   test('a ledger of a merchant that does not exist is named when all are looked at', async () => {
     const merchant = await givenMerchant();
     await givenLevel(merchant, ['5']);

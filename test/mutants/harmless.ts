@@ -19,7 +19,7 @@ export const harmless: Readonly<Record<string, string>> = {
   'src/inventory/read-store.ts shownLevels: o.merchant_id = $1': worthALook,
   'src/inventory/low-stock-store.ts listLowLevels: o.merchant_id = $1': worthALook,
   'src/batches/store.ts findBatches: o.merchant_id = $1':
-    'It says that a batch is there, whose ID is from a key of the merchant, and nothing else of it.',
+    'It says that a batch is there, and nothing else of it; its ID is of a key of the merchant.',
   'src/inventory/verify-reservations-store.ts walkReserved: v.merchant_id = $1':
     'It says at which pairs to look; what is reserved there, and by which lines, is asked of the ' +
     'merchant, and where he has neither nothing differs.',

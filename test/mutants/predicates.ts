@@ -159,13 +159,18 @@ const mirrorBatch = 'test/mirror-batch.test.ts';
 const accessMirror = 'src/access/mirror.test.ts';
 const signInMirror = 'src/sessions/mirror.test.ts';
 const verify = 'src/inventory/verify.test.ts';
+const countsVerify = 'src/counts/verify.test.ts';
+const reservationsVerify = 'src/reservations/verify.test.ts';
 const deliveryMirror = 'src/webhooks/delivery-mirror.test.ts';
 
 /** What should notice, by where the statement stands. */
 const suites: readonly (readonly [string, readonly string[]])[] = [
-  ['src/inventory/verify-counts-store.ts', ['src/counts/verify.test.ts', verify]],
-  ['src/inventory/verify-reservations-store.ts', ['src/reservations/verify.test.ts', verify]],
-  ['src/inventory/verify-', [verify, 'src/people/verify.test.ts']],
+  ['src/inventory/verify-counts-store.ts', [countsVerify, verify]],
+  ['src/inventory/verify-reservations-store.ts', [reservationsVerify, verify]],
+  [
+    'src/inventory/verify-',
+    [verify, 'src/people/verify.test.ts', countsVerify, reservationsVerify],
+  ],
   ['src/webhooks/delivery-store.ts', [deliveryMirror]],
   ['src/access/store.ts', [mirror, accessMirror]],
   ['src/access/managed-store.ts', [accessMirror, mirror, mirrorBatch]],
