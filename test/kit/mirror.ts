@@ -1,8 +1,8 @@
 // A second merchant whose records have the very IDs of another's, as after a copy restored under
 // another merchant: nothing but merchant_id tells the two apart. A statement that forgets it finds
 // too much, changes too much or locks too much, and no luck with IDs hides it. What the mirror
-// shows differs: its names and some notes say so, its quantities are two more, one more is reserved,
-// and its last counts are a day older.
+// shows differs: its names and some notes say so, its quantities are two more, one more of each is
+// reserved, and its last counts are a day older.
 
 import type pg from 'pg';
 import { hashToken, mintToken } from '../../src/access/token.ts';

@@ -18,6 +18,8 @@ export const harmless: Readonly<Record<string, string>> = {
   'src/inventory/store.ts findProductsOf: (p.merchant_id, p.id) in': ownRows,
   'src/inventory/read-store.ts shownLevels: o.merchant_id = $1': worthALook,
   'src/inventory/low-stock-store.ts listLowLevels: o.merchant_id = $1': worthALook,
+  'src/operations/store.ts ofRequest: merchant_id = $1':
+    'It says which rows to look at; the statement around it asks for the merchant of each.',
   'src/batches/store.ts findBatches: o.merchant_id = $1':
     'It says that a batch is there, and nothing else of it; its ID is of a key of the merchant.',
   'src/inventory/verify-reservations-store.ts walkReserved: v.merchant_id = $1':
