@@ -5,16 +5,21 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { atMerchant } from '../src/access/operator/merchants.ts';
 import { successStatus } from '../src/contract/contract.ts';
 import type { Write } from '../src/contract/endpoint.ts';
+import type { GrantedLocationId, MerchantId } from '../src/core/principal.ts';
+import { customers } from '../src/customers/contract.ts';
 import { connectDatabase, type Database } from '../src/database/connect.ts';
-import { readLastPositions } from '../src/events/store.ts';
 import { hashKey } from '../src/operations/fingerprint.ts';
 import { findOperations } from '../src/operations/keys.ts';
-import { type Answer, type Api, newKey } from './kit/api.ts';
+import { listOperationsOn } from '../src/operations/store.ts';
+import { measure } from '../src/records/list-store.ts';
+import { findZone } from '../src/stock/daily-store.ts';
+import { type Answer, newKey } from './kit/api.ts';
 import { freshBody, send, withoutRequestId, writes } from './kit/cases.ts';
 import { sqlOf } from './kit/cells.ts';
 import { type Environment, startEnvironment } from './kit/environment.ts';
 import { createTestMerchant, type TestMerchant } from './kit/merchant.ts';
 import { mirrorJournal, mirrorOf, recordsOf } from './kit/mirror.ts';
+import { type Neighbour, neighbours } from './kit/neighbours.ts';
 
 /** One of the two, and the other one. */
 interface Side extends TestMerchant {
@@ -119,6 +124,16 @@ function levelPaths(product = '', location = '', journal = '') {
   };
 }
 
+function documentPaths(product = '', location = '') {
+  const here = `location_id=${location}`;
+  return {
+    '/inventory/transfers': [here],
+    '/inventory/counts': [here],
+    '/inventory/reservations': [here, 'status=active', 'reference=R-1'],
+    '/events': [here, `product_id=${product}`],
+  };
+}
+
 function pathsOf({
   customers,
   products,
@@ -145,17 +160,14 @@ function pathsOf({
     ],
     '/locations': ['status=active', 'code=L-1', 'external_id=location-1'],
     ...levelPaths(products[0], locations[0], journal),
+    ...documentPaths(products[0], locations[0]),
     '/inventory/movements': [
       ...['order=asc', 'reason=correction', `recorded_after=${past}`],
       `product_id=${products[0]}`,
       `location_id=${locations[0]}`,
       `operation_id=${operations[customers.length + products.length + locations.length]}`,
     ],
-    '/inventory/transfers': [`location_id=${locations[0]}`],
-    '/inventory/counts': [`location_id=${locations[0]}`],
-    '/inventory/reservations': [`location_id=${locations[0]}`, 'status=active', 'reference=R-1'],
     '/operations': ['type=customers.create', 'status=succeeded'],
-    '/events': [`location_id=${locations[0]}`, `product_id=${products[0]}`],
     '/webhooks': ['status=paused'],
     ...whoMay,
   };
@@ -371,12 +383,27 @@ test('the operator erases a customer of one merchant and not of the other', asyn
   expect(await recordsOf(service.db, copy.merchant)).toEqual(before);
 });
 
+test('what is asked of one record is answered to each once', async () => {
+  const [id = ''] = shop.customers;
+  const [location = ''] = shop.locations;
+  for (const side of [shop, mirror]) {
+    const merchant = side.merchant as MerchantId;
+    const { reader } = await atMerchant(database, merchant);
+    const done = await reader.query(listOperationsOn(merchant, id, '', 100));
+    expect(done.length).toBeGreaterThan(0);
+    expect(new Set(done.map((one) => one.id)).size).toBe(done.length);
+    expect(await reader.query(measure(customers, merchant, [id]))).toHaveLength(1);
+    const zones = await reader.query(findZone(merchant, location as GrantedLocationId));
+    expect(zones).toHaveLength(1);
+  }
+});
+
 describe('what a key is bound to', () => {
   const type = 'customers.create' as const;
   const body = { name: 'Ada', email: 'ada@example.com' };
 
   /** As authentication looks it up, and as the write path does after a collision. */
-  async function boundTo({ merchant, credential, token }: Side, key: string) {
+  async function boundTo({ merchant, credential, token }: Neighbour, key: string) {
     const keyHash = hashKey(key);
     const { authenticator } = service.service.api;
     const caller = await authenticator.authenticate(token, undefined, { type, keyHash });
@@ -401,147 +428,13 @@ describe('what a key is bound to', () => {
   });
 
   test('is nothing at a merchant without keys, when the next one has bound this key', async () => {
-    const { first, second } = await neighbours();
+    const { first, second } = await neighbours(service);
     const key = newKey();
     await second.api.post('/customers', body, { key });
     expect(await boundTo(first, key)).toEqual([undefined, undefined]);
     const answer = await first.api.post('/customers', body, { key });
     expect([answer.status, isReplay(answer)]).toEqual([201, false]);
   });
-});
-
-test('the first operation of a merchant follows none of the merchant before', async () => {
-  const { first, second, product, location } = await neighbours();
-  for (const { api } of [first, second]) {
-    const { data } = (await api.post(path, adjustment(product, location))).body;
-    expect(data).toMatchObject({ sequence: 1, position: '1' });
-  }
-});
-
-test('the journal of a merchant without operations does not end as the one before', async () => {
-  const { first, second, product, location } = await neighbours();
-  await first.api.post(path, adjustment(product, location));
-  const { meta } = (await second.api.get(`/inventory/levels?location_id=${location}&as_of=now`))
-    .body;
-  expect(meta.as_of_position).toBe('0');
-  const { reader } = await atMerchant(database, first.merchant);
-  expect(await reader.query(readLastPositions([first.merchant, second.merchant]))).toEqual([
-    { merchant_id: first.merchant, last: 1 },
-  ]);
-});
-
-test('what has expired at one merchant is still reserved at the other', async () => {
-  const { copy, location, api } = await counterparts(async ({ api, product, at }) => {
-    const lines = [{ product_id: product, quantity: '2' }];
-    await api.post('/inventory/reservations', { location_id: at, lines });
-  });
-  const expire = 'update inventory_reservation_lines set expires_at = now() where merchant_id = $1';
-  await pastTriggers(copy.merchant, expire);
-  const [level] = (await api.get(`/inventory/levels?location_id=${location}`)).body.data;
-  expect(level).toMatchObject({ quantity: '9', reserved_quantity: '2' });
-});
-
-test('a position is of the time that its operation has at this merchant', async () => {
-  const { merchant, location, api } = await counterparts(async ({ api, product, at }) => {
-    await api.post(path, adjustment(product, at, '5'));
-  });
-  const others = (days: number) => `update operations set
-    created_at = created_at + ${days} * interval '1 day' where merchant_id <> $1 and position = 1`;
-  await pastTriggers(merchant, others(1));
-  // What was updated last is found last where the table is read as it lies.
-  const own = 'update operations set created_at = created_at where merchant_id = $1';
-  await pastTriggers(merchant, own);
-  const levels = `/inventory/levels?location_id=${location}`;
-  const { journal } = (await api.get(`${levels}&as_of=now`)).body.meta;
-  const then = await api.get(`${levels}&as_of_position=1&journal=${journal}`);
-  expect(then.body.data).toMatchObject([{ quantity: '9' }]);
-  await pastTriggers(merchant, others(-1));
-});
-
-/** A merchant with one level of 9 and what happens to it, and his copy. */
-async function counterparts(
-  happens: (given: { api: Api; product: string; at: string }) => Promise<void>,
-) {
-  const merchant = await service.given.merchant();
-  const { token } = await service.given.credential(merchant);
-  const api = service.api.as(token);
-  const product = await service.given.product(merchant);
-  const location = await service.given.location(merchant);
-  await api.post(path, adjustment(product, location));
-  await happens({ api, product, at: location });
-  return { merchant, copy: await mirrorOf(service.db, merchant, [token]), location, api };
-}
-
-/** Changes rows in the cell of a merchant, `$1`, that nobody could change otherwise. */
-async function pastTriggers(merchant: string, text: string): Promise<void> {
-  const session = await service.db.session();
-  const look = `select set_config('search_path', cell || ', public', false),
-    set_config('session_replication_role', 'replica', false) from merchants where id = $1`;
-  await session.query(look, [merchant]);
-  expect((await session.query(text, [merchant])).rowCount).toBeGreaterThan(0);
-  await session.end();
-}
-
-test('a count expects what was there at this merchant', async () => {
-  const { first, second, product, location } = await neighbours();
-  const count = async ({ api }: Side, counted: string, expected: string, at: object) => {
-    const line = { product_id: product, counted_quantity: counted, expected_quantity: expected };
-    const body = { location_id: location, lines: [line], ...at };
-    return (await api.post('/inventory/counts', body)).body;
-  };
-  const levels = `/inventory/levels?location_id=${location}`;
-  await first.api.post(path, adjustment(product, location));
-  await count(first, '7', '9', {});
-  const { meta } = (await first.api.get(`${levels}&as_of=now`)).body;
-  // Each has something of which the other could take it to be its own.
-  expect(await count(second, '4', '0', { counted_at_position: '0' })).toHaveProperty('data');
-  const then = { counted_at_position: meta.as_of_position, journal: meta.journal };
-  expect(await count(first, '5', '7', then)).toHaveProperty('data');
-  for (const [{ api }, quantity] of [
-    [first, '5'],
-    [second, '4'],
-  ] as const) {
-    expect((await api.get(levels)).body.data[0].quantity).toBe(quantity);
-  }
-});
-
-/** Two merchants next to each other in every index, each with one product and one location. */
-async function neighbours() {
-  const merchant = await service.given.merchant();
-  const { id: credential, token } = await service.given.credential(merchant);
-  const product = await service.given.product(merchant);
-  const location = await service.given.location(merchant);
-  const copy = await mirrorOf(service.db, merchant, [token]);
-  const side = (of: string, by = ''): Side => {
-    return { ...shop, merchant: of, credential, token: by, api: service.api.as(by) };
-  };
-  const both = [side(merchant, token), side(copy.merchant, copy.tokens[0])];
-  const [first = shop, second = shop] = both.sort((a, b) => (a.merchant < b.merchant ? -1 : 1));
-  return { first, second, product, location };
-}
-
-test('a location is named by those to whom it is granted at this merchant', async () => {
-  const merchant = await service.given.merchant();
-  const location = await service.given.location(merchant);
-  const { token } = await service.given.credential(merchant, { locations: [location] });
-  const name = 'update locations set external_id = $2 where merchant_id = $1';
-  await service.db.sql(name, [merchant, 'here']);
-  const copy = await mirrorOf(service.db, merchant, [token]);
-  await sqlOf(service.db, copy.merchant, name, [copy.merchant, 'there']);
-  const [other = ''] = copy.tokens;
-  const [one, two] = [service.api.as(token), service.api.as(other)];
-  for (const [api, named, unknown] of [
-    [one, 'here', 'there'],
-    [two, 'there', 'here'],
-  ] as const) {
-    const upsert = (id: string) => api.patch(`/locations?external_id=${id}`, { type: 'store' });
-    expect((await upsert(named)).body.data).toMatchObject({ id: location, external_id: named });
-    const refused = await upsert(unknown);
-    expect([refused.code, refused.body.meta.operation_id]).toEqual([
-      'location_not_granted',
-      undefined,
-    ]);
-  }
 });
 
 test('not even the owner of the database can end a level at a movement of the other', async () => {

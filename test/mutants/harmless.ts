@@ -9,6 +9,8 @@ const ownRows =
 const worthALook =
   'It only says whether it is worth to look, and what is looked for is of the merchant.';
 
+const ofTheMerchant = 'What it lets through is of another merchant, and the end asks for his own.';
+
 /** By the name of the mutant. */
 export const harmless: Readonly<Record<string, string>> = {
   'src/records/store.ts findHolders: r.merchant_id = a.merchant_id': ownRows,
@@ -20,6 +22,13 @@ export const harmless: Readonly<Record<string, string>> = {
   'src/inventory/low-stock-store.ts listLowLevels: o.merchant_id = $1': worthALook,
   'src/operations/store.ts ofRequest: merchant_id = $1':
     'It says which rows to look at; the statement around it asks for the merchant of each.',
+  'src/operations/store.ts findOperationsByKey: k.merchant_id = $1': ofTheMerchant,
+  ['src/operations/store.ts findOperationsByKey: (f.merchant_id, f.credential_id, f.type, ' +
+    'f.key_hash) = (k.merchant_id, k.id, t.type, $5)']: ofTheMerchant,
+  'src/operations/store.ts findOperationsByKey: o.merchant_id = $1':
+    'Its rows are of the merchants of credentials, and those are of the merchant.',
+  'src/reservations/store.ts listReservations: r.merchant_id = $1':
+    'The rows that it is asked of are of the merchant: each walk under it asks for him.',
   'src/batches/store.ts findBatches: o.merchant_id = $1':
     'It says that a batch is there, and nothing else of it; its ID is of a key of the merchant.',
   'src/inventory/verify-reservations-store.ts walkReserved: v.merchant_id = $1':

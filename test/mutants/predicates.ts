@@ -155,6 +155,7 @@ export function predicateMutants(): Mutant[] {
 }
 
 const mirror = 'test/mirror.test.ts';
+const neighbours = 'test/neighbours.test.ts';
 const mirrorBatch = 'test/mirror-batch.test.ts';
 const accessMirror = 'src/access/mirror.test.ts';
 const signInMirror = 'src/sessions/mirror.test.ts';
@@ -172,13 +173,13 @@ const suites: readonly (readonly [string, readonly string[]])[] = [
     [verify, 'src/people/verify.test.ts', countsVerify, reservationsVerify],
   ],
   ['src/webhooks/delivery-store.ts', [deliveryMirror]],
-  ['src/access/store.ts', [mirror, accessMirror]],
+  ['src/access/store.ts', [mirror, accessMirror, neighbours]],
   ['src/access/managed-store.ts', [accessMirror, mirror, mirrorBatch]],
   ['src/access/', [accessMirror]],
   ['src/sessions/', [signInMirror]],
   ['src/oauth/', [accessMirror, mirror, signInMirror]],
-  ['db/', [mirror, accessMirror, 'src/inventory/ledger.test.ts']],
-  ['src/', [mirror, mirrorBatch]],
+  ['db/', [mirror, neighbours, accessMirror, 'src/inventory/ledger.test.ts']],
+  ['src/', [mirror, neighbours, mirrorBatch]],
 ];
 
 function suitesOf(file: string): readonly string[] {
