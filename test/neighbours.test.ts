@@ -31,10 +31,19 @@ const adjustment = (product_id: string, location_id: string, target_quantity = '
   reason: 'correction',
 });
 
+interface Given {
+  readonly api: Api;
+  readonly product: string;
+  readonly at: string;
+}
+
+async function reserve({ api, product, at }: Given): Promise<string> {
+  const lines = [{ product_id: product, quantity: '2' }];
+  return (await api.post('/inventory/reservations', { location_id: at, lines })).body.data.id;
+}
+
 /** A merchant with one level of 9 and what happens to it, and his copy. */
-async function counterparts(
-  happens: (given: { api: Api; product: string; at: string }) => Promise<void>,
-) {
+async function counterparts(happens: (given: Given) => Promise<unknown>) {
   const merchant = await service.given.merchant();
   const { token } = await service.given.credential(merchant);
   const api = service.api.as(token);
@@ -76,10 +85,7 @@ test('the journal of a merchant without operations does not end as the one befor
 });
 
 test('what has expired at one merchant is still reserved at the other', async () => {
-  const { copy, location, api } = await counterparts(async ({ api, product, at }) => {
-    const lines = [{ product_id: product, quantity: '2' }];
-    await api.post('/inventory/reservations', { location_id: at, lines });
-  });
+  const { copy, location, api } = await counterparts(reserve);
   const expire = 'update inventory_reservation_lines set expires_at = now() where merchant_id = $1';
   await pastTriggers(copy.merchant, expire);
   const [level] = (await api.get(`/inventory/levels?location_id=${location}`)).body.data;
@@ -105,10 +111,8 @@ test('a position is of the time that its operation has at this merchant', async 
 
 test('a reservation is ended as it is at this merchant', async () => {
   let reservation = '';
-  const { copy } = await counterparts(async ({ api, product, at }) => {
-    const lines = [{ product_id: product, quantity: '2' }];
-    const made = await api.post('/inventory/reservations', { location_id: at, lines });
-    reservation = made.body.data.id;
+  const { copy } = await counterparts(async (given) => {
+    reservation = await reserve(given);
   });
   const ended = await service.api
     .as(copy.tokens[0] ?? '')
@@ -140,10 +144,7 @@ test('a count expects what was there at this merchant', async () => {
 });
 
 test('reservations are listed, however many newer ones another merchant has', async () => {
-  const { copy, api } = await counterparts(async ({ api, product, at }) => {
-    const lines = [{ product_id: product, quantity: '2' }];
-    await api.post('/inventory/reservations', { location_id: at, lines });
-  });
+  const { copy, api } = await counterparts(reserve);
   const more = `insert into inventory_reservations
     select (jsonb_populate_record(r, jsonb_build_object('id',
       left(r.id, -3) || 'z' || lpad(n::text, 2, '0')))).*
@@ -178,18 +179,14 @@ test('a location is named by those to whom it is granted at this merchant', asyn
 });
 
 test('what needs a person is of this merchant', async () => {
-  const { merchant, copy, api } = await counterparts(async ({ api, product, at }) => {
-    await api.post('/people', { name: 'Ada', role: 'viewer' });
-    const lines = [{ product_id: product, quantity: '2' }];
-    await api.post('/inventory/reservations', { location_id: at, lines });
+  const { merchant, copy, api } = await counterparts(async (given) => {
+    await given.api.post('/people', { name: 'Ada', role: 'viewer' });
+    await reserve(given);
   });
-  for (const of of [merchant, copy.merchant]) {
-    await pastTriggers(
-      of,
-      `update credential_tokens set expires_at = now() + interval '90 days'
-       where merchant_id = $1`,
-    );
-  }
+  // A token of a day would be named, too.
+  const long = `update credential_tokens set expires_at = now() + interval '90 days'
+    where merchant_id = $1`;
+  await pastTriggers(copy.merchant, long);
   for (const needed of [
     `update credential_tokens set created_at = now() - interval '80 days',
        expires_at = now() + interval '9 days' where merchant_id = $1`,

@@ -249,11 +249,11 @@ describe('at one of two merchants alone', () => {
       );
       return new Map(rows.map((row) => [row.merchant, row.left]));
     };
-    await commit(takeTokens([ask(one, 4), ask(other, 1)]));
-    const [taken] = await commit(takeTokens([ask(one, 3), ask(other, 1)]));
+    await commit(takeTokens([ask(one, 4), ask(other, 1)], null));
+    const [taken] = await commit(takeTokens([ask(one, 3), ask(other, 1)], null));
     expect(taken).toMatchObject([{ granted: 3 }, { granted: 1 }]);
     expect([(await left()).get(one.merchant), (await left()).get(other.merchant)]).toEqual([3, 8]);
-    await commit(takeTokens([ask(one, 2)]));
+    await commit(takeTokens([ask(one, 2)], null));
     expect([(await left()).get(one.merchant), (await left()).get(other.merchant)]).toEqual([1, 8]);
     await commit(limitStatements.forgetBucket(one.merchant, ''));
     expect([...(await left())]).toEqual([[other.merchant, 8]]);

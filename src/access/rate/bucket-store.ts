@@ -45,7 +45,7 @@ export interface BucketAnswer {
  */
 export function takeTokens(
   asks: readonly BucketAsk[],
-  askedAt: number | null = null,
+  askedAt: number | null,
 ): Statement<BucketAnswer> {
   return {
     name: 'take_tokens',
